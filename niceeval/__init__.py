@@ -1,0 +1,171 @@
+"""NiceEval: fluent assertions and a runner for evaluating LLM agents, with evidence you can trust.
+
+Public names are loaded when they are first used, so that reading a record loads no runtime.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from niceeval.agents.base import Agent, AgentContext, AgentLike
+    from niceeval.agents.openai import reply_from_openai, transcript_from_openai
+    from niceeval.agents.scripted import ScriptedAgent
+    from niceeval.codec import register_snapshot
+    from niceeval.command import CommandResult
+    from niceeval.context import EvalContext
+    from niceeval.errors import (
+        AgentFailed,
+        AgentReferenceError,
+        AgentUnavailable,
+        AuthoringError,
+        ConfigError,
+        EvalLoadError,
+        NiceEvalError,
+        RecordError,
+        RecordWarning,
+    )
+    from niceeval.evals.datasets import load_cases
+    from niceeval.evals.define import define_eval, define_score_eval
+    from niceeval.evals.eval import Eval
+    from niceeval.events import (
+        ContextCompacted,
+        ErrorEvent,
+        Event,
+        InputRequested,
+        Message,
+        SkillLoaded,
+        Thinking,
+        ToolCallFinished,
+        ToolCallStarted,
+    )
+    from niceeval.handles import Handle, MeasureHandle, PointsHandle
+    from niceeval.record.run import RunResult
+    from niceeval.redaction import register_secret
+    from niceeval.reply import Coverage, Reply, TurnStatus, Usage
+    from niceeval.results import AssertionResult, AttemptResult
+    from niceeval.scopes import Scope
+    from niceeval.scripts import attempt, run_eval
+    from niceeval.sessions import Session
+    from niceeval.tool_call import ToolCall
+    from niceeval.transcript import Transcript
+    from niceeval.turns import Turn
+
+    defineEval = define_eval
+    defineScoreEval = define_score_eval
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "agents.base": ("Agent", "AgentContext", "AgentLike"),
+    "agents.openai": ("reply_from_openai", "transcript_from_openai"),
+    "agents.scripted": ("ScriptedAgent",),
+    "codec": ("register_snapshot",),
+    "command": ("CommandResult",),
+    "context": ("EvalContext",),
+    "errors": (
+        "AgentFailed",
+        "AgentReferenceError",
+        "AgentUnavailable",
+        "AuthoringError",
+        "ConfigError",
+        "EvalLoadError",
+        "NiceEvalError",
+        "RecordError",
+        "RecordWarning",
+    ),
+    "evals.datasets": ("load_cases",),
+    "evals.define": ("define_eval", "define_score_eval"),
+    "evals.eval": ("Eval",),
+    "events": (
+        "ContextCompacted",
+        "ErrorEvent",
+        "Event",
+        "InputRequested",
+        "Message",
+        "SkillLoaded",
+        "Thinking",
+        "ToolCallFinished",
+        "ToolCallStarted",
+    ),
+    "handles": ("Handle", "MeasureHandle", "PointsHandle"),
+    "record.run": ("RunResult",),
+    "redaction": ("register_secret",),
+    "reply": ("Coverage", "Reply", "TurnStatus", "Usage"),
+    "results": ("AssertionResult", "AttemptResult"),
+    "scopes": ("Scope",),
+    "scripts": ("attempt", "run_eval"),
+    "sessions": ("Session",),
+    "tool_call": ("ToolCall",),
+    "transcript": ("Transcript",),
+    "turns": ("Turn",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_ALIASES = {"defineEval": "define_eval", "defineScoreEval": "define_score_eval"}
+
+__all__ = [
+    "Agent",
+    "AgentContext",
+    "AgentFailed",
+    "AgentLike",
+    "AgentReferenceError",
+    "AgentUnavailable",
+    "AssertionResult",
+    "AttemptResult",
+    "AuthoringError",
+    "CommandResult",
+    "ConfigError",
+    "ContextCompacted",
+    "Coverage",
+    "ErrorEvent",
+    "Eval",
+    "EvalContext",
+    "EvalLoadError",
+    "Event",
+    "Handle",
+    "InputRequested",
+    "MeasureHandle",
+    "Message",
+    "NiceEvalError",
+    "PointsHandle",
+    "RecordError",
+    "RecordWarning",
+    "Reply",
+    "RunResult",
+    "Scope",
+    "ScriptedAgent",
+    "Session",
+    "SkillLoaded",
+    "Thinking",
+    "ToolCall",
+    "ToolCallFinished",
+    "ToolCallStarted",
+    "Transcript",
+    "Turn",
+    "TurnStatus",
+    "Usage",
+    "__version__",
+    "attempt",
+    "defineEval",
+    "defineScoreEval",
+    "define_eval",
+    "define_score_eval",
+    "load_cases",
+    "register_secret",
+    "register_snapshot",
+    "reply_from_openai",
+    "run_eval",
+    "transcript_from_openai",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(_ALIASES.get(name, name))
+    if home is None:
+        raise AttributeError(f"module 'niceeval' has no attribute {name!r}")
+    value = getattr(import_module(f"niceeval.{home}"), _ALIASES.get(name, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

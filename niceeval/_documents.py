@@ -1,0 +1,154 @@
+"""From an attempt document, one line of the record, to the models that people read."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from niceeval.errors import RecordError
+from niceeval.results import AssertionResult, AttemptResult, Blobs, Source, Subject
+from niceeval_expect._codec import decode
+from niceeval_expect._evaluation import Evaluation
+
+__all__ = ["assertion_from_document", "attempt_from_document"]
+
+
+def attempt_from_document(document: Mapping[str, Any], blobs: Blobs) -> AttemptResult:
+    """Build the result of one attempt.
+
+    Args:
+        document: The parsed line.
+        blobs: Returns the bytes behind a digest, called only when a large value is read.
+
+    Raises:
+        RecordError: The document does not have the shape of an attempt.
+    """
+    entries = document.get("assertions") or ()
+    reader = _Reader(document, blobs)
+    try:
+        style, status = document.get("style", "pass"), document["status"]
+        return AttemptResult(
+            id=document["id"],
+            eval_id=document["eval"],
+            case_id=document.get("case"),
+            agent=document.get("agent") or "",
+            attempt=document.get("attempt", 1),
+            style=style,
+            status=status,
+            verdict=status if style == "pass" else None,
+            score=_number(document.get("score")),
+            partial_score=_number(document.get("partial_score")),
+            stopped_by=document.get("stopped_by"),
+            duration=document.get("duration", 0.0),
+            reason=document.get("reason"),
+            started=document.get("started"),
+            error=document.get("error"),
+            inputs=reader.inputs(),
+            assertions=tuple(map(reader.assertion, entries)),
+        )
+    except (ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(_misshapen(document, error)) from error
+
+
+def assertion_from_document(document: Mapping[str, Any], index: int, blobs: Blobs) -> AssertionResult:
+    """Build one assertion of an attempt, by its place in the document's list.
+
+    Raises:
+        RecordError: The document does not have the shape of an attempt.
+    """
+    try:
+        return _Reader(document, blobs).assertion(document["assertions"][index])
+    except (ValidationError, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(_misshapen(document, error)) from error
+
+
+def _misshapen(document: Mapping[str, Any], error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    else:
+        detail = f"it lacks {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+    return f"attempt {document.get('id')} of {document.get('eval')} cannot be read ({detail})"
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+class _Reader:
+    """One document's assertions; subjects and match specs are shared between them, as they are in the document."""
+
+    __slots__ = ("_blobs", "_document", "_matches", "_subjects")
+
+    def __init__(self, document: Mapping[str, Any], blobs: Blobs) -> None:
+        self._document = document
+        self._blobs = blobs
+        self._matches: Mapping[str, Any] = document.get("matches") or {}
+        self._subjects: dict[str, Subject] = {}
+
+    def inputs(self) -> tuple[str, ...]:
+        sessions = self._document.get("sessions") or ()
+        if isinstance(sessions, Mapping):
+            try:
+                sessions = json.loads(self._blobs(sessions["sha256"]))
+            except RecordError:
+                return ()
+        turns = [turn for session in cast(Sequence[Any], sessions) for turn in session.get("turns") or ()]
+        return tuple(self._text(turn.get("input", "")) for turn in turns)
+
+    def _text(self, value: Any) -> str:
+        """Return a text of a conversation, which may be given by the digest of the subject that it is."""
+        if isinstance(value, Mapping):
+            value = ((self._document.get("subjects") or {}).get(value.get("subject")) or {}).get("value", "")
+        return value if isinstance(value, str) else str(decode(value))
+
+    def assertion(self, entry: Mapping[str, Any]) -> AssertionResult:
+        fingerprint = entry["match"]
+        return AssertionResult(
+            attempt_id=self._document["id"],
+            order=entry["order"],
+            key=entry.get("key"),
+            label=entry.get("label"),
+            requirement=entry["requirement"],
+            evaluation=Evaluation.from_document(entry),
+            decision=entry["decision"],
+            reason=entry.get("reason"),
+            source=Source(file=entry.get("file") or "", line=entry.get("line") or 0),
+            group=tuple(entry.get("group") or ()),
+            scope=entry.get("scope", "value"),
+            subject=self._subject(entry.get("subject") or ""),
+            match=self._matches.get(fingerprint) or {},
+            fingerprint=fingerprint,
+            calls=tuple(entry.get("calls") or ()),
+            candidates=tuple(entry.get("candidates") or ()),
+            coverage=entry.get("coverage"),
+            threshold=entry.get("threshold"),
+            gate=entry.get("gate", False),
+            stops=entry.get("stops", False),
+            points=entry.get("points"),
+            earned=entry.get("earned"),
+            rederivable=entry.get("rederivable", "yes"),
+        )
+
+    def _subject(self, digest: str) -> Subject:
+        subject = self._subjects.get(digest)
+        if subject is None:
+            kept = (self._document.get("subjects") or {}).get(digest) or {}
+            subject = Subject(
+                type=kept.get("type", "unknown"),
+                digest=digest,
+                size=kept.get("size", 0),
+                redacted=tuple(kept.get("redacted") or ()),
+                truncated=kept.get("truncated", False),
+            )
+            if "value" in kept:
+                subject._inline = (kept["value"],)
+            elif "blob" in kept:
+                subject._load = _loader(kept["blob"], self._blobs)
+            self._subjects[digest] = subject
+        return subject
+
+
+def _loader(digest: str, blobs: Blobs) -> Callable[[], Any]:
+    return lambda: json.loads(blobs(digest))

@@ -1,0 +1,209 @@
+"""Texts for a person, made from a match's spec and an evaluation when a result is read; never stored.
+
+Every text is one bounded, printable line, and the same for the same result. Of a long value, the part that decided
+is kept.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from niceeval_expect._evaluation import Diagnostic, Evaluation
+from niceeval_expect._pointer import dollar
+
+__all__ = ["decisive", "expected_text", "preview", "received_text", "spec_text", "where"]
+
+_LIMIT: Final = 200
+_HOLDS: Final = frozenset({"matched", "met", "measured"})
+"""Codes of parts that explain no failure."""
+_WHOLE: Final = frozenset({"called", "count", "every", "loop", "none", "not", "order"})
+"""Codes that speak about everything in scope: the sentence says what was there, and no single part does."""
+_PHRASES: Final = _WHOLE | {"above", "below", "excludes", "length", "met", "predicate", "range", "type"}
+"""Codes whose expectation is wording about the value, and not a value."""
+_OPTIONS: Final = frozenset({"enum", "literal_error"})
+
+
+class _Assertion(Protocol):
+    @property
+    def evaluation(self) -> Evaluation: ...
+
+
+class _Subject(Protocol):
+    @property
+    def truncated(self) -> bool: ...
+    def inline(self) -> tuple[Any] | None: ...
+
+
+def decisive(evaluation: Evaluation) -> Diagnostic:
+    """Return the part of the diagnostic that decided: the deepest one on the way of the first that failed.
+
+    A disjunction, of which every part failed, and a denial decide as a whole.
+    """
+    node = evaluation.diagnostic
+    undecided = evaluation.outcome in ("unavailable", "errored")
+    while True:
+        failed = [
+            child for child in node.children if child.code not in _HOLDS and (child.reason is not None) == undecided
+        ]
+        if not failed or node.code in _WHOLE or (node.code == "any_of" and len(failed) > 1):
+            return node
+        node = failed[0]
+
+
+def where(assertion: _Assertion, /) -> str:
+    """Return the place in the subject that decided, such as ``$.items[0].name``; ``$`` is the subject itself.
+
+    Args:
+        assertion: An assertion's result.
+    """
+    return _cut(printable(dollar(decisive(assertion.evaluation).pointer)), _LIMIT)
+
+
+def expected_text(match: Mapping[str, Any], evaluation: Evaluation) -> str:
+    """Return what was wanted: at the place that decided a mismatch, else by the match as a whole."""
+    if evaluation.outcome != "mismatched":
+        return spec_text(match)
+    node = decisive(evaluation)
+    if node.code == "any_of" and node.children:
+        parts = dict.fromkeys(_side(_inside(child), "expected") or child.message for child in node.children)
+        return _cut(" or ".join(part for part in parts if part), _LIMIT) or spec_text(match)
+    return _side(node, "expected") or spec_text(match)
+
+
+def received_text(evaluation: Evaluation, subject: _Subject) -> str:
+    """Return what was there: at the place that decided a mismatch, the measurement, or why nothing is known."""
+    if evaluation.outcome in ("unavailable", "errored"):
+        return _cut(f"{evaluation.outcome}: {evaluation.reason or decisive(evaluation).message}", _LIMIT)
+    if evaluation.outcome == "measured" and evaluation.value is not None:
+        return repr(evaluation.value)
+    if evaluation.outcome == "matched":
+        return preview(subject, _LIMIT)
+    node = decisive(evaluation)
+    if node.code == "any_of" and node.children:
+        node = _inside(node.children[0])
+    if node.code == "not":
+        return preview(subject, _LIMIT) or printable(node.message)
+    return _side(node, "received") or preview(subject, _LIMIT)
+
+
+def preview(subject: _Subject, limit: int = 60) -> str:
+    """Return the beginning of a subject's value as one line; empty where it was not kept in the line itself.
+
+    Args:
+        subject: The subject of an assertion's result.
+        limit: The most characters, 1 or more.
+    """
+    kept = subject.inline()
+    return "" if kept is None else _cut(_value(kept[0]), limit)
+
+
+def spec_text(spec: Mapping[str, Any]) -> str:
+    """Return a match's spec as the call that makes the match, as far as a spec tells."""
+    return _cut(_call(spec), _LIMIT) if spec else ""
+
+
+def _inside(diagnostic: Diagnostic) -> Diagnostic:
+    return decisive(Evaluation("mismatched", diagnostic))
+
+
+def _side(node: Diagnostic, side: str) -> str:
+    """Return one side of a diagnostic as text, cut around the first difference from the other; empty for none."""
+    expected, received = _expected(node), _received(node)
+    mine, other = (expected, received) if side == "expected" else (received, expected)
+    if len(mine) <= _LIMIT:
+        return mine
+    first = next((i for i, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), 0)
+    return _cut(mine, _LIMIT, around=first if mine[:1] == other[:1] else 0)
+
+
+def _expected(node: Diagnostic) -> str:
+    expected = node.expected
+    if node.code == "extra":
+        return "nothing"
+    if expected is None:
+        return "null" if node.code == "value" and node.received is not None else ""
+    if isinstance(expected, str) and (node.code in _PHRASES or node.message == "is None"):
+        return printable(expected)
+    if isinstance(expected, list) and (node.code in _OPTIONS or "options" in node.message):
+        return f"one of {', '.join(map(_value, expected))}"
+    return _value(expected)
+
+
+def _received(node: Diagnostic) -> str:
+    if node.code == "missing":
+        return "nothing"
+    if node.code in _WHOLE or (node.received is None and node.expected is None):
+        return printable(node.message)
+    text = _value(node.received)
+    return f"{text} ({printable(node.message)})" if node.code in ("length", "type") and node.message else text
+
+
+def _value(value: Any) -> str:
+    """Return sampled or encoded data as text: JSON, and the codec's tags by what they hold."""
+    if isinstance(value, Mapping):
+        if "$" in value:
+            return _tagged(value)
+        return "{" + ", ".join(f"{_value(str(key))}: {_value(item)}" for key, item in _some(list(value.items()))) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, _some(value))) + "]"
+    if isinstance(value, str):
+        return printable(json.dumps(value[:10_000], ensure_ascii=False))
+    return repr(value) if isinstance(value, float) else json.dumps(value, default=str)
+
+
+def _some(items: Sequence[Any]) -> Sequence[Any]:
+    return items[:_LIMIT]
+
+
+def _tagged(value: Mapping[str, Any]) -> str:
+    tag = value["$"]
+    if tag == "repr":
+        return printable(str(value.get("text")))
+    if tag == "match":
+        return _call(value)
+    if tag == "code":
+        return str(value.get("name"))
+    if tag == "regex":
+        return printable(repr(str(value.get("pattern"))))
+    for field in ("items", "value", "iso", "hex", "repr", "text"):
+        if field in value:
+            return f"{tag}({_value(value[field])})"
+    return printable(json.dumps(dict(value), default=str))
+
+
+def _call(spec: Mapping[str, Any]) -> str:
+    name = str(spec.get("match", "?"))
+    args = {key: value for key, value in spec.items() if key not in ("match", "$")}
+    if name == "threshold" and isinstance(args.get("of"), Mapping):
+        return f"{_call(args['of'])}.{args.get('relation')}({_value(args.get('threshold'))})"
+    if list(args) == ["of"] and isinstance(args["of"], list):
+        return f"{name}({', '.join(map(_value, args['of']))})"
+    if len(args) == 1:
+        return f"{name}({_value(next(iter(args.values())))})"
+    return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in args.items())})"
+
+
+def printable(text: str) -> str:
+    """Return text that a terminal shows as it is: control characters and lone surrogates become escapes."""
+    return (
+        text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub(lambda found: _escape(ord(found[0])), text)
+    )
+
+
+_UNPRINTABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _cut(text: str, limit: int, *, around: int = 0) -> str:
+    """Return at most `limit` characters, those around an index among them, with an ellipsis where some are missing."""
+    if len(text) <= limit:
+        return text
+    start = 0 if around < limit - 1 else min(around - limit // 3, len(text) - limit + 1)
+    if start == 0:
+        return text[: limit - 1] + "…"
+    inner = text[start : start + limit - 2]
+    return f"…{inner}…" if start + len(inner) < len(text) else f"…{text[-(limit - 1) :]}"

@@ -1,0 +1,156 @@
+"""The forms in which one secret is looked for.
+
+Every form but base64 leaves letters and digits as they are, so that a text without the longest run of them in the
+secret holds none of these forms: one `in` decides nearly every text. Only then an expression is tried, in which each
+other character may stand raw, percent-encoded or JSON-escaped, up to four times over. For base64 the same is done
+with what is left of the secret's encoding at each of the three alignments, whatever stands around it.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, final
+from urllib.parse import quote, quote_plus
+
+import attrs
+
+__all__ = ["SecretForms", "forms_of"]
+
+_CORE: Final = 8
+"""The least length of base64 text that is taken for the secret's and not for a coincidence."""
+_runs: Final = re.compile(r"[A-Za-z0-9]+").findall
+_numeric: Final = re.compile(r"[-+0-9.eE]+").fullmatch
+_NAMED_ESCAPES: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+_URL_ALPHABET: Final = {"+": "-", "/": "_"}
+
+
+@final
+@attrs.frozen
+class _Form:
+    """One text that may be written in several ways.
+
+    Attributes:
+        text: The secret, or what is known of its base64.
+        anchor: The part of `text` that is the same in each way.
+        plain: Whether that is all of it.
+        encoded: Whether `text` is base64.
+    """
+
+    text: str
+    anchor: str
+    plain: bool
+    encoded: bool
+
+    def occurs(self, text: str) -> bool:
+        return self.anchor in text and (self.plain or _expression(self.text, self.encoded).search(text) is not None)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        if self.anchor in text:
+            for found in _expression(self.text, self.encoded).finditer(text):
+                yield found.span()
+
+
+@final
+@attrs.frozen
+class SecretForms:
+    """One secret with everything that is looked for.
+
+    Attributes:
+        name: What stands in its place.
+        forms: The secret itself, and its base64 at each alignment.
+        exotic: Whether an encoded tree may hold it where no form shows: in a big number, in bytes whose base64 is too
+            short to be looked for, in text with surrogates.
+    """
+
+    name: str
+    forms: tuple[_Form, ...] = attrs.field(repr=False)
+    exotic: bool
+
+    def occurs(self, text: str) -> bool:
+        """Return whether a form stands in the text."""
+        close = [form for form in self.forms if form.anchor in text]
+        return bool(close) and any(form.occurs(text) for form in close)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where the forms stand."""
+        for form in self.forms:
+            yield from form.spans(text)
+
+
+@lru_cache(maxsize=256)
+def forms_of(name: str, value: str) -> SecretForms:
+    """Return what to look for, given a secret's value."""
+    data = _bytes(value)
+    # In bytes the secret may itself be escaped.
+    written = {
+        data,
+        _bytes(json.dumps(value)[1:-1]),
+        _bytes(json.dumps(value, ensure_ascii=False)[1:-1]),
+        quote(data, safe="").encode(),
+        quote(data).encode(),
+        quote_plus(data).encode(),
+    }
+    cores = {core: None for item in sorted(written) for core in _cores(item)}
+    short = any(len(core) < _CORE for core in cores)
+    exotic = short or _numeric(value) is not None or any("\ud800" <= character <= "\udfff" for character in value)
+    encoded = (_form(core, True) for core in cores if len(core) >= _CORE)
+    return SecretForms(name, (_form(value, False), *encoded), exotic)
+
+
+def _bytes(value: str) -> bytes:
+    # The environment gives bytes that are no text as lone surrogates.
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "surrogatepass")
+
+
+def _cores(data: bytes) -> Iterator[str]:
+    """Yield the base64 characters that depend on nothing but `data`, for each place it may have among three bytes."""
+    for before in range(3):
+        text = base64.b64encode(bytes(before) + data).decode("ascii")
+        bits = 8 * (before + len(data))
+        yield text[-(-8 * before // 6) : bits // 6]
+
+
+def _form(text: str, encoded: bool) -> _Form:
+    anchor = max(_runs(text), key=len, default="")
+    return _Form(text, anchor, anchor == text, encoded)
+
+
+@lru_cache(maxsize=2_048)
+def _expression(text: str, encoded: bool) -> re.Pattern[str]:
+    # A run of backslashes is one piece: taken one by one, the ways to divide a longer run would multiply.
+    pieces = re.findall(r"\\+|[^\\]", text)
+    return re.compile("".join(_piece(piece, encoded) for piece in pieces))
+
+
+def _piece(piece: str, encoded: bool) -> str:
+    """Return an expression for one character, or one run of backslashes, in every way it is written."""
+    character = piece[0]
+    if character.isascii() and character.isalnum():
+        return character
+    percent = "".join(f"%(?:25){{0,2}}{_hex(f'{byte:02X}')}" for byte in _bytes(character))
+    units = character.encode("utf-16-be", "surrogatepass")
+    escaped = "".join(rf"\\{{1,16}}u{_hex(units[i : i + 2].hex())}" for i in range(0, len(units), 2))
+    ways = [percent, escaped]
+    if character == "\\":
+        count = len(piece)
+        return rf"(?:\\{{{count},{16 * count}}}|(?:{percent}|{escaped}){{{count}}})"
+    if character in '"/':
+        ways.append(rf"\\{{0,15}}{character}")
+    else:
+        ways.append(re.escape(character))
+    if character in _NAMED_ESCAPES:
+        ways.append(rf"\\{{1,16}}{_NAMED_ESCAPES[character]}")
+    if character == " ":
+        ways.append(r"\+")
+    if encoded and character in _URL_ALPHABET:
+        ways.append(_URL_ALPHABET[character])
+    return f"(?:{'|'.join(ways)})"
+
+
+def _hex(digits: str) -> str:
+    return "".join(f"[{digit.upper()}{digit.lower()}]" if digit.isalpha() else digit for digit in digits)

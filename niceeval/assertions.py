@@ -1,0 +1,302 @@
+"""Assertions: the log of one attempt, the only mutable list, and what registering an entry means."""
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextvars import ContextVar
+from fractions import Fraction
+from typing import Any, Final, Literal, TypeAlias, final
+
+import anyio
+
+from niceeval.codec import EncodedSubject
+from niceeval.errors import AuthoringError
+from niceeval.evidence import Evidence
+from niceeval.signals import StopSignal, site
+from niceeval.verdict import Part, decide, earn, exact
+from niceeval_expect import BooleanMatch, CountedToolMatch, Evaluation, EventMatch, Match, ScoreMatch, ThresholdedMatch
+from niceeval_expect import ParsingMatch, ToolMatch, ValueMatch
+from niceeval_expect._evaluation import errored, unavailable
+from niceeval_expect._match import begin, finish
+
+__all__ = ["AssertionLog", "Entry", "ScopeName", "Spawn", "Style", "Yields"]
+
+Style: TypeAlias = Literal["pass", "score"]
+ScopeName: TypeAlias = Literal["turn", "session", "attempt", "value"]
+Kind: TypeAlias = Literal["boolean", "threshold", "measure", "points"]
+Yields: TypeAlias = Callable[[Evaluation], Any]
+Spawn: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
+
+group_path: Final[ContextVar[tuple[str, ...]]] = ContextVar("niceeval_group", default=())
+
+
+@final
+class Entry:
+    """One registered entry while its attempt is open."""
+
+    __slots__ = (
+        "at", "barrier", "coverage", "done", "evaluation", "file", "frozen", "gate", "gated",
+        "group", "key", "kind", "label", "line", "live", "match", "order", "points", "produces", "scope", "snapshot",
+        "stops", "subject", "took", "yields",
+    )  # fmt: skip
+
+    def __init__(self, order: int, kind: Kind, match: Match | None, scope: ScopeName, gate: bool) -> None:
+        self.order = order
+        self.kind = kind
+        self.match = match
+        self.scope = scope
+        self.gate = gate
+        self.gated = False
+        self.produces = isinstance(match, ParsingMatch)
+        self.file, self.line = site(3)
+        self.group = group_path.get()
+        self.key: str | None = None
+        self.label: str | None = None
+        self.points: float | None = None
+        self.stops = False
+        self.frozen = False
+        self.subject: str | None = None
+        self.snapshot = False
+        self.live: Any = None
+        self.evaluation: Evaluation | None = None
+        self.done: anyio.Event | None = None
+        self.barrier: Coroutine[Any, Any, Any] | None = None
+        self.yields: Yields | None = None
+        self.coverage: str | None = None
+        self.at = 0.0
+        self.took = 0.0
+
+    @property
+    def requirement(self) -> str:
+        """What the entry stands for: its key, else its label, else its match."""
+        return self.key or self.label or (repr(self.match) if self.match is not None else "score")
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of the evaluation, once there is one."""
+        return self.evaluation.outcome if self.evaluation is not None else "unavailable"
+
+    @property
+    def measurement(self) -> float | None:
+        """The measured value of a measurement, with or without a threshold."""
+        return self.evaluation.value if self.evaluation is not None and self.kind in ("threshold", "measure") else None
+
+
+@final
+class AssertionLog:
+    """The entries of one attempt, in order, and the latch that a failed ``or_stop()`` sets.
+
+    Args:
+        style: The style of the eval.
+        evidence: Where subjects are captured.
+        attempt_id: The attempt it belongs to.
+    """
+
+    def __init__(self, style: Style, evidence: Evidence, attempt_id: str) -> None:
+        self.style: Style = style
+        self.attempt_id = attempt_id
+        self.evidence = evidence
+        self.entries: list[Entry] = []
+        self.mistakes: list[str] = []
+        self.latch: Entry | None = None
+        self.closed = False
+        self.spawn: Spawn | None = None
+        self.started = time.perf_counter()
+        self._gates = style == "pass"
+
+    # -- what the author may not do
+
+    def mistake(self, message: str, *, depth: int = 3) -> AuthoringError:
+        """Return the error for an author's mistake, which also makes the attempt errored wherever it is caught."""
+        file, line = site(depth)
+        text = f"{file}:{line}: {message}"
+        if not self.closed:
+            self.mistakes.append(text)
+        return AuthoringError(text)
+
+    def refuse(self, message: str, *, depth: int = 3) -> TypeError:
+        """Return the error for an argument of the wrong type, remembered like any other mistake."""
+        self.mistake(message, depth=depth + 1)
+        return TypeError(message)
+
+    def admit(self) -> None:
+        """Refuse what comes after a stop (with its signal) or after the attempt has closed."""
+        if self.latch is not None:
+            raise StopSignal
+        if self.closed:
+            raise self.mistake("the attempt has closed; check before its function or block ends", depth=4)
+
+    # -- registering
+
+    def check(self, subject: object, match: object, scope: ScopeName, gate: bool | None = None) -> Entry:
+        """Capture the subject, evaluate a synchronous match now, and return the registered entry."""
+        self.admit()
+        kind = _KINDS.get(type(match)) or self._kind_of(match)
+        assert isinstance(match, BooleanMatch | ScoreMatch)
+        if type(subject) not in _PLAIN:
+            problem = _not_a_subject(subject)
+            if problem is not None:
+                raise self.refuse(problem)
+        entry = Entry(len(self.entries), kind, match, scope, self._gates and (kind == "boolean" if gate is None else gate))
+        begun = time.perf_counter()
+        entry.at = begun - self.started
+        entry.live = subject
+        captured = self._capture(entry, subject, match)
+        if captured.problem is not None:
+            entry.evaluation = unavailable(f"subject-not-retainable: {captured.problem}", code="subject-not-retainable")
+        elif match._may_await:
+            self._begin(entry, match, self.evidence.private(subject))
+        else:
+            entry.evaluation = match.evaluate(subject)
+        entry.took = time.perf_counter() - begun
+        self.entries.append(entry)
+        return entry
+
+    def _capture(self, entry: Entry, subject: object, match: Match) -> EncodedSubject:
+        evidence = getattr(match, "_evidence", None)
+        if evidence is not None:
+            entry.snapshot = True
+            subject = evidence(subject)
+        captured = self.evidence.capture(subject)
+        entry.subject = captured.digest
+        entry.snapshot = entry.snapshot or not captured.rebuildable
+        return captured
+
+    def _begin(self, entry: Entry, match: BooleanMatch | ScoreMatch, subject: object) -> None:
+        evaluation, replay = begin(match, subject)
+        if replay is None:
+            entry.evaluation = evaluation
+            return
+        if self.spawn is None:
+            replay.discard()
+            raise self.refuse(f"{match!r} is asynchronous, and nothing here can await it", depth=4)
+        entry.done = anyio.Event()
+
+        async def settle() -> None:
+            begun = time.perf_counter()
+            try:
+                entry.evaluation = await finish(match, subject, replay)
+            except Exception as error:
+                entry.evaluation = errored(f"{type(error).__name__}: {error}", exception=error)
+            finally:
+                replay.discard()
+                entry.took += time.perf_counter() - begun
+                assert entry.done is not None
+                entry.done.set()
+
+        self.spawn(settle)
+
+    def check_scope(
+        self, match: BooleanMatch, evidence: object, cut: str, scope: ScopeName, coverage: str | None, yields: Yields | None
+    ) -> Entry:  # fmt: skip
+        """Register a claim over a scope.
+
+        Args:
+            match: The claim.
+            evidence: What it reads, made for it from the cut.
+            cut: The digest of the cut, which is what is stored.
+            scope: Whose scope it is.
+            coverage: How much of the channel it reads was reported.
+            yields: What ``or_stop()`` returns, given the entry's evaluation.
+        """
+        entry = Entry(len(self.entries), "boolean", match, scope, self._gates)
+        begun = time.perf_counter()
+        entry.at = begun - self.started
+        entry.subject, entry.coverage, entry.yields = cut, coverage, yields
+        if match._may_await:
+            self._begin(entry, match, evidence)
+        else:
+            entry.evaluation = match.evaluate(evidence)
+        entry.took = time.perf_counter() - begun
+        self.entries.append(entry)
+        return entry
+
+    def add_points(self, points: object) -> Entry:
+        """Register a direct contribution to the score."""
+        self.admit()
+        if self.style != "score":
+            raise self.mistake("t.score() belongs to define_score_eval; a pass-style eval has a verdict and no score")
+        entry = Entry(len(self.entries), "points", None, "attempt", False)
+        entry.points = self.points(points, "t.score()", zero=True)
+        entry.at = time.perf_counter() - self.started
+        self.entries.append(entry)
+        return entry
+
+    def points(self, value: object, where: str, *, zero: bool) -> float:
+        """Return valid points, or raise."""
+        number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
+        if not number or not isinstance(value, int | float) or abs(value) == float("inf"):
+            raise self.refuse(f"{where} takes a finite number of points, got {value!r}", depth=4)
+        if value < 0 or (value == 0 and not zero):
+            raise self.mistake(f"{where} takes points {'of 0 or more' if zero else 'above 0'}, got {value!r}", depth=4)
+        return value
+
+    def _kind_of(self, match: object) -> Kind:
+        if isinstance(match, ThresholdedMatch):
+            kind: Kind = "threshold"
+        elif isinstance(match, ValueMatch):
+            kind = "boolean"
+        elif isinstance(match, ScoreMatch):
+            kind = "measure"
+        elif isinstance(match, ToolMatch | CountedToolMatch):
+            raise self.refuse(f"check() compares values; register {match!r} with called_tool(...)", depth=4)
+        elif isinstance(match, EventMatch):
+            raise self.refuse(f"check() compares values; register {match!r} with event(...)", depth=4)
+        else:
+            raise self.refuse(f"check() takes a match as its second argument, got {match!r}; wrap a value in equals(...)", depth=4)
+        _KINDS[type(match)] = kind
+        return kind
+
+    # -- reading
+
+    def deciding(self, entry: Entry) -> bool:
+        """Tell whether the entry takes part in the fold."""
+        if self.style == "pass":
+            return entry.gate
+        return entry.points is not None or entry.stops
+
+    def parts(self) -> Iterator[Part]:
+        """Yield what the folds read, in order of registration."""
+        for entry in self.entries:
+            if entry.kind == "points":
+                yield Part("matched", True, entry.requirement, None, exact(entry.points or 0))
+                continue
+            evaluation = entry.evaluation
+            earned = earn(entry.outcome, entry.measurement, entry.points)
+            reason = evaluation.reason if evaluation is not None else None
+            yield Part(entry.outcome, self.deciding(entry), entry.requirement, reason, earned or Fraction(0))
+
+    def earned(self, entry: Entry) -> float | None:
+        """Return what the entry contributes to the score; None where it has no points, or nothing is known."""
+        if entry.kind == "points":
+            return entry.points
+        earned = earn(entry.outcome, entry.measurement, entry.points) if entry.points is not None else None
+        return None if earned is None else float(earned)
+
+    def decision(self, entry: Entry) -> str:
+        """Return what the entry says: met, unmet, undecided or informative."""
+        if entry.kind == "points":
+            return "informative"
+        return decide(entry.outcome, deciding=self.deciding(entry))
+
+    def stop(self, entry: Entry) -> StopSignal:
+        """Set the latch, if it is not set, and return the signal to raise."""
+        if self.latch is None:
+            self.latch = entry
+        return StopSignal()
+
+
+_KINDS: Final[dict[type, Kind]] = {}
+_PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple, set, frozenset, bytes})
+
+
+def _not_a_subject(subject: object) -> str | None:
+    """Return why a value cannot be a subject, or None."""
+    if isinstance(subject, Match):
+        return f"check() takes the subject first and the match second, got the match {subject!r} as subject"
+    if inspect.isawaitable(subject):
+        return f"check() got {type(subject).__name__} as subject, which has not been awaited: did you forget await?"
+    if hasattr(type(subject), "__next__") or hasattr(type(subject), "__anext__"):
+        return f"check() got an iterator as subject, which reading would use up; pass list(...) of it, got {subject!r}"
+    refusal = getattr(type(subject), "_not_a_subject", None)
+    return str(refusal) if refusal is not None else None

@@ -1,0 +1,136 @@
+"""What failed and why, one block per failed attempt, understood without opening anything else."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+from rich.cells import cell_len
+from rich.text import Text
+
+from niceeval._reading import preview, spec_text, where
+from niceeval.cli.numbers import counted
+from niceeval.cli.screen import Screen
+from niceeval.cli.text import cut, line, paragraph, safe
+from niceeval.errors import RecordError
+from niceeval.results import AssertionResult, AttemptResult
+
+__all__ = ["Naming", "detail", "entry_line", "failed_block"]
+
+_MOST_ENTRIES: Final = 12
+
+
+@attrs.frozen
+class Naming:
+    """What tells attempts of one case apart in this run."""
+
+    agents: bool
+    attempts: bool
+
+    def of(self, attempt: AttemptResult) -> str:
+        """The agent and the number of an attempt, where there are several."""
+        number = f"  attempt {attempt.attempt}" if self.attempts else ""
+        return number + (f"  {attempt.agent}" if self.agents and attempt.agent else "")
+
+
+def failed_block(attempt: AttemptResult, screen: Screen, naming: Naming) -> Iterator[Text]:
+    """Say what an attempt failed, what was there instead, and what did not run because of it."""
+    yield line("")
+    head = cut(attempt.name, screen.width - 24, more=screen.symbols.more)
+    yield line(("FAILED", "bold red"), f" {head}", (cut(naming.of(attempt), screen.width // 2), "dim"))
+    failures, undecided = attempt.failures, attempt.undecided
+    broke = attempt.error is not None
+    if broke or not (failures or undecided):
+        reason = attempt.reason or "no reason was kept"
+        yield from paragraph(f"  {screen.symbols.failed} ", reason, screen.width - 4, most=4)
+        yield from _input(attempt, None, screen)
+    for entry in failures[:_MOST_ENTRIES]:
+        yield entry_line(entry, screen, screen.symbols.failed, "bold red")
+        yield from _difference(entry, attempt, screen)
+    for entry in undecided[: max(_MOST_ENTRIES - len(failures), 0)]:
+        yield entry_line(entry, screen, screen.symbols.undecided, "yellow")
+        yield detail(entry.evaluation.outcome, entry.reason or "no reason was kept", screen, 13)
+    hidden = len(failures) + len(undecided) - _MOST_ENTRIES
+    more = f"{counted(hidden, 'more check')} did not pass (niceeval show --json has all). " if hidden > 0 else ""
+    yield from paragraph("    ", _aftermath(attempt, more), screen.width - 4, style="dim")
+
+
+def entry_line(entry: AssertionResult, screen: Screen, mark: str, style: str) -> Text:
+    """Name a check: its requirement, its match, and at the right end where it is written."""
+    body = screen.width - 5
+    place = _place(entry, body // 2)
+    room = body - cell_len(place) - 2
+    groups = [cut(title, 24) for title in entry.group]
+    name = cut(" / ".join([*groups, entry.requirement]), max(room - 4, 8), more=screen.symbols.more)
+    left = f"  {mark} {name}"
+    match = spec_text(entry.match)
+    space = room - cell_len(left) - 2
+    said = "" if match == entry.requirement or space < 12 else cut(match, space, more=screen.symbols.more)
+    gap = "  " if said else ""
+    pad = " " * max(body - cell_len(left) - cell_len(gap + said) - cell_len(place), 1)
+    return line("  ", (mark, style), f" {name}", gap, said, pad, (place, "dim"))
+
+
+def detail(label: str, text: str, screen: Screen, indent: int = 10) -> Text:
+    """Write one labelled line below a check."""
+    start = f"      {label:<{indent}}"
+    return line((start, "dim"), cut(text, screen.width - 4 - cell_len(start), more=screen.symbols.more))
+
+
+def _place(entry: AssertionResult, width: int) -> str:
+    """File and line, from the end of the path where it is too long: that is where the name is."""
+    text = safe(f"{entry.source.file}:{entry.source.line}")
+    return text if cell_len(text) <= width else "…" + text[-(width - 1) :]
+
+
+def _difference(entry: AssertionResult, attempt: AttemptResult, screen: Screen) -> Iterator[Text]:
+    place = where(entry)
+    if place != "$":
+        yield detail("where", place, screen)
+    expected, received = entry.expected, entry.received
+    if expected:
+        yield detail("expected", expected, screen)
+    if received:
+        yield detail("received", received, screen)
+    subject = _subject(entry)
+    if subject and subject != received:
+        yield detail("subject", subject, screen)
+    yield from _input(attempt, entry, screen)
+
+
+def _subject(entry: AssertionResult) -> str:
+    if entry.subject.type == "cut":
+        return ""
+    try:
+        kept: Any = entry.subject.encoded()
+    except RecordError as error:
+        return f"not available: {error}"
+    return kept if isinstance(kept, str) else preview(entry.subject, 400)
+
+
+def _input(attempt: AttemptResult, entry: AssertionResult | None, screen: Screen) -> Iterator[Text]:
+    """The message that the check is about; where it cannot be told which, all of them."""
+    inputs: Sequence[str] = attempt.inputs
+    if entry is not None and entry.scope == "turn" and len(inputs) > 1:
+        inputs = _turn_input(entry, attempt) or inputs
+    if len(inputs) == 1:
+        yield detail("input", inputs[0], screen)
+    elif inputs:
+        each = max((screen.width - 22) // min(len(inputs), 4), 12)
+        said = " | ".join(cut(text, each - 3, more=screen.symbols.more) for text in inputs[:4])
+        yield detail("inputs", said + (f" and {len(inputs) - 4} more" if len(inputs) > 4 else ""), screen)
+
+
+def _turn_input(entry: AssertionResult, attempt: AttemptResult) -> Sequence[str]:
+    try:
+        sessions: Any = entry.subject.encoded()["sessions"]
+        [cut_] = sessions
+        [turn] = cut_["turns"]
+    except (RecordError, KeyError, TypeError, ValueError):
+        return ()
+    return attempt.inputs[turn : turn + 1] if cut_["session"] == 0 and turn < len(attempt.inputs) else ()
+
+
+def _aftermath(attempt: AttemptResult, more: str) -> str:
+    passed = sum(entry.decision == "met" for entry in attempt.assertions)
+    stop = "stopped here by or_stop(); later checks did not run. " if attempt.stopped_by else ""
+    return f"{stop}{more}{counted(passed, 'check')} passed."

@@ -1,0 +1,63 @@
+"""What to do about a check or an attempt that could not be decided."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from niceeval._reading import decisive
+from niceeval.results import AssertionResult, AttemptResult
+
+__all__ = ["attempt_remedy", "entry_remedy"]
+
+_BY_CODE: Final[Mapping[str, str]] = {
+    "budget": "make the pattern simpler, so that it does not backtrack, or give it more time",
+    "depth": "check a part of the value, with at(...)",
+    "not-bool": "return True or False from the predicate",
+    "no-score": "return a number from 0 to 1 from the measurement",
+    "not-a-number": "return a finite number from 0 to 1 from the measurement",
+    "off-scale": "return a number from 0 to 1 from the measurement",
+    "server-unknown": "report the call's server: ToolCall(..., server=...), or leave server= out of the match",
+    "status-unknown": "report how calls end: ToolCall(..., status=...), or pass tool_status= to the reader",
+    "name-unresolved": "report the tool and its server apart: ToolCall(name, server=...)",
+    "subject-not-retainable": "check a smaller part of the value, or teach it: register_snapshot(type, encode)",
+    "cut-off": "give the attempt more time: --timeout",
+}
+
+_BY_WORDS: Final[Sequence[tuple[tuple[str, ...], str]]] = (
+    (("usage",), "return Reply(..., usage=Usage(...)) from every turn"),
+    (("cost",), "return Reply(..., usage=Usage(cost_usd=...)) from every turn"),
+    (("tool call",), "return Reply(..., tool_calls=[...]) from every turn; an empty list says that none was made"),
+    (("arguments cannot be read",), "have the agent report the arguments as JSON; the raw text is kept with the call"),
+    (("no result yet",), "report what the call returned: ToolCall(..., output=...)"),
+    (("no output",), "report what the call returned: ToolCall(..., output=...)"),
+    (("input was not reported",), "report the call's arguments: ToolCall(name, input={...})"),
+    (("no data",), "return Reply(..., data=...), or a message that is JSON"),
+    (("message", "said"), "return the answer as the reply's message"),
+    (("turn failed", "agent raised", "before the agent"), "see why the agent broke off, then run again"),
+    (("raised",), "make the code in the match handle this value"),
+)
+
+_BY_REASON: Final[Sequence[tuple[tuple[str, ...], str]]] = (
+    (("AgentReferenceError",), "name the agent: niceeval run ... --agent module:attr"),
+    (("nothing was checked",), "register a gate: t.check(...), turn.succeeded(), or .gate() on a threshold"),
+    (("timed out",), "give it more time (--timeout), or see what the agent waits for"),
+    (("agent unavailable",), "see that the agent can be reached and its key is set, then run again"),
+    (("interrupted",), "run it again: it was cut off by Ctrl-C"),
+    (("or_stop() was never awaited",), "write: await handle.or_stop()"),
+)
+
+
+def entry_remedy(entry: AssertionResult) -> str | None:
+    """Return what to do about an undecided check, where that is known."""
+    node = decisive(entry.evaluation)
+    known = _BY_CODE.get(node.code) or _BY_CODE.get(entry.evaluation.code)
+    return known or _first(_BY_WORDS, " ".join(filter(None, [entry.reason, node.message])))
+
+
+def attempt_remedy(attempt: AttemptResult) -> str:
+    """Return what to do about an attempt that could not run to its end."""
+    known = _first(_BY_REASON, attempt.reason or "")
+    return known or "correct the eval at this place, then run again"
+
+
+def _first(table: Sequence[tuple[tuple[str, ...], str]], text: str) -> str | None:
+    return next((remedy for words, remedy in table if any(word in text for word in words)), None)

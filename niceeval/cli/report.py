@@ -1,0 +1,112 @@
+"""The report of a run: what `niceeval run` ends with, and what `niceeval show` prints again."""
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+from rich.text import Text
+
+from niceeval.cli.errored import errored_blocks
+from niceeval.cli.failures import Naming, failed_block
+from niceeval.cli.numbers import counted, seconds
+from niceeval.cli.screen import Screen
+from niceeval.cli.tables import counts_line, eval_table, ranking_table, requirement_table, score_table
+from niceeval.cli.text import line
+from niceeval.cli.view import RunView
+from niceeval.results import AttemptResult
+
+__all__ = ["Rerun", "recorded_run", "run_report", "show_report"]
+
+_MOST_BLOCKS: Final = 20
+_MOST_SKIPPED: Final = 3
+_NOTE: Final = "  (errored attempts are outside every rate)"
+
+
+@attrs.frozen
+class Rerun:
+    """How a run was asked for, so that the next command can be said."""
+
+    paths: Sequence[str]
+    options: Sequence[str]
+
+
+def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rerun: Rerun) -> Iterator[Text]:
+    """What a run ends with: failures first, then the tables, the counts, and where to look next."""
+    naming = _naming(view)
+    failed: list[AttemptResult] = []
+    for attempt in view.attempts("failed"):
+        if len(failed) == _MOST_BLOCKS:
+            break
+        failed.append(attempt)
+        yield from failed_block(attempt, screen, naming)
+    hidden = view.statuses.get("failed", 0) - len(failed)
+    if hidden:
+        yield line("")
+        yield line((f"({hidden} more failed: niceeval show)", "dim"))
+    yield from errored_blocks(view.attempts("errored", "unrankable"), screen, naming, most=_MOST_BLOCKS)
+    yield from errored_blocks(view.attempts("skipped"), screen, naming, most=_MOST_SKIPPED)
+    yield from ranking_table(view, screen)
+    yield from score_table(view, screen, most=_MOST_BLOCKS)
+    yield from eval_table(view, screen)
+    yield from requirement_table(view, screen, everything=False)
+    yield line("")
+    note = _NOTE if view.statuses.get("errored") else ""
+    yield counts_line(view.statuses, f" in {seconds(took)}", note)
+    yield from _unfinished(view)
+    if problems:
+        yield line((f"{counted(problems, 'problem')} while loading, named above: not everything ran", "bold red"))
+    yield line(("record  ", "dim"), recorded_run(view.folder))
+    yield from _next(view, screen, failed, rerun)
+
+
+def show_report(view: RunView, screen: Screen) -> Iterator[Text]:
+    """A recorded run again: the tables first, then every failed and errored attempt."""
+    naming = _naming(view)
+    yield from ranking_table(view, screen)
+    yield from score_table(view, screen, most=None)
+    yield from eval_table(view, screen)
+    yield from requirement_table(view, screen, everything=True)
+    for attempt in view.attempts("failed"):
+        yield from failed_block(attempt, screen, naming)
+    yield from errored_blocks(view.attempts("errored", "unrankable", "skipped"), screen, naming)
+    yield line("")
+    yield counts_line(view.statuses, _NOTE if view.statuses.get("errored") else "")
+    yield from _unfinished(view)
+
+
+def recorded_run(folder: Path) -> str:
+    """Return the folder of a run, relative where that is shorter."""
+    relative = os.path.relpath(folder)
+    return relative if len(relative) < len(str(folder)) else str(folder)
+
+
+def _naming(view: RunView) -> Naming:
+    return Naming(agents=len(view.header.agents) > 1, attempts=view.header.attempts > 1)
+
+
+def _unfinished(view: RunView) -> Iterator[Text]:
+    planned = view.header.planned()
+    if view.finished < planned or view.header.status == "interrupted":
+        state = "still running, or killed" if view.header.status == "running" else view.header.status
+        yield line((f"{state}: {view.finished} of {counted(planned, 'planned attempt')} have ended", "yellow"))
+
+
+def _next(view: RunView, screen: Screen, failed: Sequence[AttemptResult], rerun: Rerun) -> Iterator[Text]:
+    usual = view.folder.parent.parent == Path.cwd() / ".niceeval"
+    commands = ["niceeval show" if usual else f"niceeval show {shlex.quote(recorded_run(view.folder))}"]
+    if failed:
+        first = failed[0]
+        word = first.case_id if first.case_id else first.eval_id.rpartition("/")[2]
+        expression = word if word.isascii() and word.replace("_", "").replace("-", "").isalnum() else f'"{word}"'
+        if '"' not in word and word.isprintable():
+            paths = " ".join(map(shlex.quote, rerun.paths))
+            selected = shlex.quote(expression) if expression != word else expression
+            commands.append(" ".join(filter(None, ["niceeval run", paths, f"-k {selected}", *rerun.options])))
+    one_line = f"{commands[0]:<24}{commands[-1]}"
+    if len(commands) > 1 and len(one_line) + 8 <= screen.width and len(commands[0]) < 24:
+        commands = [one_line]
+    for number, command in enumerate(commands):
+        yield line(("next    " if number == 0 else "        ", "dim"), command)

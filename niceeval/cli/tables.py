@@ -1,0 +1,135 @@
+"""The tables of a report: evals, requirements, the ranking, and the counts of the last line."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rich.text import Text
+
+from niceeval.cli.numbers import counted, rate, scores
+from niceeval.cli.screen import Screen
+from niceeval.cli.text import columns, cut, line
+from niceeval.cli.view import RunView
+from niceeval.record.rates import Requirement
+
+__all__ = ["counts_line", "eval_table", "headline", "ranking_table", "requirement_table", "score_table", "style_of"]
+
+_ORDER: Final = ("failed", "errored", "unrankable", "skipped", "passed", "scored")
+_STYLES: Final = {
+    "failed": "bold red",
+    "errored": "yellow",
+    "unrankable": "yellow",
+    "passed": "green",
+    "scored": "green",
+}
+_FEW: Final = 10
+_NAME: Final = 20
+
+
+def style_of(status: str) -> str:
+    """The colour of a status."""
+    return _STYLES.get(status, "")
+
+
+def headline(agents: Sequence[str], attempts: int, sizes: Sequence[int], screen: Screen, *start: str) -> Text:
+    """Say what was planned: how many evals with how many cases each, agents and attempts."""
+    factors = [counted(sum(sizes), "case"), *([counted(len(agents), "agent")] if len(agents) > 1 else [])]
+    factors.append(counted(attempts, "attempt"))
+    plan = f"{counted(len(sizes), 'eval')}, {f' {screen.symbols.times} '.join(factors)}"
+    named = [f"{'agent' if len(agents) == 1 else 'agents'} {', '.join(agents)}"] if agents else []
+    return line(cut("  ".join([*start, plan, *named]), screen.width, more=screen.symbols.more))
+
+
+def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
+    """How often each pass-style eval passed, with the denominator and what could not be decided."""
+    planned = [item for item in view.header.evals if item.style == "pass"]
+    if not planned:
+        return
+    several = len(view.header.agents) > 1
+    k = view.header.attempts
+    agent = ["agent"] if several else []
+    head = ["eval", *agent, "passed/decided", "errored", "rate", *([f"pass@{k}", f"pass^{k}"] if k > 1 else [])]
+    rows = []
+    for each in view.rates.evals:
+        row = [each.eval_id, *([_short(each.agent or "-")] if several else [])]
+        row += [f"{each.passed}/{each.decided}", str(each.errored), rate(each.rate)]
+        rows.append(row + ([rate(each.pass_at.get(k)), rate(each.pass_hat.get(k))] if k > 1 else []))
+    yield line("")
+    yield from columns(head, rows, screen.width, texts=2 if several else 1)
+
+
+def requirement_table(view: RunView, screen: Screen, *, everything: bool) -> Iterator[Text]:
+    """How each requirement came out; without `everything`, only those with something to look at."""
+    found = view.requirements
+    shown = found
+    if not everything:
+        # Requirements that a stop kept from being reached explain a smaller denominator, as long as there is room.
+        bad = [each for each in found if each.failed or each.errored]
+        if not bad:
+            return
+        unreached = [each for each in found if each.not_reached and each not in bad][: max(_FEW - len(bad), 0)]
+        shown = [each for each in found if each in bad or each in unreached]
+    if not shown:
+        return
+    yield line("")
+    head = ["requirement", "failed/decided", "errored", "not reached"]
+    yield from columns(head, map(_cells, shown), screen.width)
+    if len(shown) < len(found):
+        yield line((f"  ({len(found) - len(shown)} more with no failure: niceeval show)", "dim"))
+
+
+def _cells(each: Requirement) -> list[str]:
+    return [each.key, f"{each.failed}/{each.decided}", str(each.errored), str(each.not_reached)]
+
+
+def ranking_table(view: RunView, screen: Screen) -> Iterator[Text]:
+    """The agents by their mean score."""
+    if not any(planned.style == "score" for planned in view.header.evals):
+        return
+    places = view.ranking
+    means = scores(place.mean_score for place in places)
+    rows = [
+        [
+            f"{'-' if place.rank is None else place.rank:>4}  {place.agent or '-'}",
+            mean,
+            str(place.scored),
+            str(place.unrankable),
+            str(place.errored),
+        ]
+        for place, mean in zip(places, means, strict=True)
+    ]
+    yield line("")
+    yield from columns(["rank  agent", "mean score", "scored", "unrankable", "errored"], rows, screen.width)
+
+
+def score_table(view: RunView, screen: Screen, *, most: int | None) -> Iterator[Text]:
+    """Every score-style attempt that has a score, with what stopped it."""
+    total = view.statuses.get("scored", 0)
+    if not total:
+        return
+    several, repeated = len(view.header.agents) > 1, view.header.attempts > 1
+    head = ["case", *(["agent"] if several else []), *(["attempt"] if repeated else []), "score", "stopped by"]
+    rows: list[list[str]] = []
+    for attempt in view.attempts("scored"):
+        if most is not None and len(rows) == most:
+            break
+        which = [*([_short(attempt.agent)] if several else []), *([str(attempt.attempt)] if repeated else [])]
+        rows.append([attempt.name, *which, *scores([attempt.score]), _short(attempt.stopped_by or "")])
+    yield line("")
+    yield from columns(head, rows, screen.width, texts=2 if several else 1)
+    if len(rows) < total:
+        yield line((f"  ({total - len(rows)} more: niceeval show)", "dim"))
+
+
+def _short(name: str) -> str:
+    return cut(name, _NAME)
+
+
+def counts_line(statuses: Mapping[str, int], *after: str) -> Text:
+    """Count the attempts by how they ended, the worst first."""
+    parts: list[str | tuple[str, str]] = []
+    for status in _ORDER:
+        if statuses.get(status):
+            parts += [", " if parts else "", (f"{statuses[status]} {status}", style_of(status))]
+    if not parts:
+        parts.append("no attempt has ended")
+    return line(*parts, *after)

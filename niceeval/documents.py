@@ -1,0 +1,224 @@
+"""The attempt document: everything an attempt leaves behind, as one line of JSON, with secrets replaced."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from niceeval._documents import assertion_from_document
+from niceeval.assertions import AssertionLog, Entry
+from niceeval.codec import BLOB_LIMIT
+from niceeval.errors import RecordError
+from niceeval.redaction import Redactor
+from niceeval_expect._evaluation import MATCHED, Diagnostic
+from niceeval_expect._match import ThresholdedMatch
+from niceeval_expect._scope import NOTHING, findings
+from niceeval_expect._spec import is_rebuildable
+
+if TYPE_CHECKING:
+    from niceeval.results import AssertionResult
+
+__all__ = ["Sessions", "assertion_result", "attempt_line", "to_json"]
+
+Sessions = Callable[[Mapping[str, str]], list[dict[str, Any]]]
+"""Gives the sessions as data; texts that are subjects already may be given by reference to their digest."""
+
+MAX_REFERENCES: Final = 256
+"""How many matching tool calls an entry refers to."""
+_POINTS: Final = "points"
+_encoder: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+to_json: Final = _encoder.encode
+
+
+def attempt_line(
+    head: Mapping[str, Any],
+    log: AssertionLog,
+    sessions: Sessions,
+    redactor: Redactor,
+    blob: Callable[[bytes], str],
+) -> str:
+    """Return the line of a finished attempt.
+
+    Args:
+        head: Identity, status, timing and reasons.
+        log: The closed log of its assertions.
+        sessions: Gives its conversations.
+        redactor: Replaces secrets in everything that is stored.
+        blob: Stores large content and returns its digest.
+    """
+    matches: dict[str, str] = {}
+    entries = [_entry(log, entry, matches) for entry in log.entries]
+    known = {text: subject.digest for text, subject in log.evidence.texts() if len(text) > 64}
+    subjects = {subject.digest: subject.text for subject in log.evidence.subjects.values()}
+    conversation = to_json(sessions(known))
+    if _touched(redactor, head, entries, matches, subjects, conversation):
+        return _redacted_line(head, log, entries, matches, to_json(sessions({})), redactor, blob)
+    parts = [to_json(head)[:-1]]
+    parts.append(',"sessions":' + _stored(conversation, blob))
+    stored = ",".join(_subject(log, digest, text, blob) for digest, text in subjects.items())
+    parts.append(',"subjects":{' + stored + "}")
+    parts.append(',"matches":{' + ",".join(f'"{digest}":{spec}' for digest, spec in matches.items()) + "}")
+    parts.append(',"assertions":' + to_json(entries) + "}")
+    return "".join(parts)
+
+
+def _touched(
+    redactor: Redactor, head: Mapping[str, Any], entries: list[dict[str, Any]], matches: Mapping[str, str],
+    subjects: Mapping[str, str], conversation: str,
+) -> bool:  # fmt: skip
+    if not redactor.secrets:
+        return False
+    texts = (to_json(head), to_json(entries), conversation, *matches.values(), *subjects.values())
+    return any(map(redactor.touches, texts))
+
+
+def _stored(text: str, blob: Callable[[bytes], str]) -> str:
+    if len(text) <= BLOB_LIMIT:
+        return text
+    return to_json({"$": "blob", "sha256": blob(text.encode("ascii")), "size": len(text)})
+
+
+def _subject(log: AssertionLog, digest: str, text: str, blob: Callable[[bytes], str], names: tuple[str, ...] = ()) -> str:
+    subject = log.evidence.subjects[digest]
+    if subject.problem is not None:
+        return f'"{digest}":{to_json({"type": subject.type, "size": subject.size})}'
+    fields: dict[str, Any] = {"type": subject.type, "size": len(text)}
+    if names:
+        fields["redacted"] = names
+        digest = hashlib.sha256(text.encode("ascii")).hexdigest()
+    if len(text) > BLOB_LIMIT:
+        fields["blob"] = blob(text.encode("ascii"))
+        return f'"{digest}":{to_json(fields)}'
+    return f'"{digest}":{to_json(fields)[:-1]},"value":{text}}}'
+
+
+def _redacted_line(
+    head: Mapping[str, Any], log: AssertionLog, entries: list[dict[str, Any]], matches: Mapping[str, str],
+    conversation: str, redactor: Redactor, blob: Callable[[bytes], str],
+) -> str:  # fmt: skip
+    """Return the line with every secret replaced, and every entry whose evidence held one marked."""
+
+    def clean(text: str) -> tuple[str, tuple[str, ...]]:
+        if not redactor.touches(text):
+            return text, ()
+        tree, names = redactor.redact_tree(json.loads(text))
+        return to_json(tree), names
+
+    stored, renamed, dirty = [], {}, set()
+    for digest, subject in log.evidence.subjects.items():
+        text, names = ("", ()) if subject.problem is not None else clean(subject.text)
+        stored.append(_subject(log, digest, text, blob, names))
+        if names:
+            renamed[digest] = hashlib.sha256(text.encode("ascii")).hexdigest()
+            dirty.add(digest)
+    specs = {digest: clean(spec) for digest, spec in matches.items()}
+    dirty.update(digest for digest, (_, names) in specs.items() if names)
+    conversation, spoken = clean(conversation)
+    for entry in entries:
+        scoped = entry.get("scope", "value") != "value" and bool(spoken)
+        if (entry.get("subject") in dirty or entry["match"] in dirty or scoped) and "rederivable" not in entry:
+            entry["rederivable"] = "redacted"
+        if entry.get("subject") in renamed:
+            entry["subject"] = renamed[entry["subject"]]
+    return "".join(
+        (
+            clean(to_json(head))[0][:-1],
+            ',"sessions":' + _stored(conversation, blob),
+            ',"subjects":{' + ",".join(stored) + "}",
+            ',"matches":{' + ",".join(f'"{digest}":{spec}' for digest, (spec, _) in specs.items()) + "}",
+            ',"assertions":' + clean(to_json(entries))[0] + "}",
+        )
+    )
+
+
+def _entry(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> dict[str, Any]:
+    """Return one entry as data, fields at their default left out, and add its match's spec to `matches`."""
+    match, evaluation = entry.match, entry.evaluation
+    if match is None:
+        fingerprint = _POINTS
+        matches[fingerprint] = '{"match":"points"}'
+    else:
+        fingerprint = match.fingerprint
+        if fingerprint not in matches:
+            matches[fingerprint] = match.canonical_spec
+    document: dict[str, Any] = {
+        "order": entry.order,
+        "requirement": entry.requirement,
+        "decision": log.decision(entry),
+        "match": fingerprint,
+        "file": entry.file,
+        "line": entry.line,
+        "at": round(entry.at, 6),
+        "took": round(entry.took, 6),
+    }
+    if entry.subject is not None:
+        document["subject"] = entry.subject
+    if evaluation is None:
+        document["outcome"] = "matched" if entry.kind == "points" else "unavailable"
+    elif evaluation is MATCHED:
+        document["outcome"] = "matched"
+    else:
+        document.update(evaluation.as_document())
+        rederivable = _rederivable(entry, evaluation.diagnostic)
+        if rederivable != "yes":
+            document["rederivable"] = rederivable
+    if match is not None and (entry.snapshot or not is_rebuildable(match.canonical_spec)):
+        document["rederivable"] = "code"
+    _policy(document, log, entry)
+    return document
+
+
+def _policy(document: dict[str, Any], log: AssertionLog, entry: Entry) -> None:
+    if entry.gate:
+        document["gate"] = True
+    for name in ("key", "label", "points", "coverage"):
+        value = getattr(entry, name)
+        if value is not None:
+            document[name] = value
+    if entry.group:
+        document["group"] = entry.group
+    if entry.scope != "value":
+        document["scope"] = entry.scope
+        found = findings(entry.evaluation) if entry.evaluation is not None else NOTHING
+        document["calls"] = found.matching[:MAX_REFERENCES]
+        document["candidates"] = found.candidates
+    if entry.stops:
+        document["stops"] = True
+    if isinstance(entry.match, ThresholdedMatch):
+        document["threshold"] = entry.match.threshold
+    earned = log.earned(entry)
+    if earned is not None:
+        document["earned"] = earned
+
+
+def _rederivable(entry: Entry, diagnostic: Diagnostic) -> str:
+    stack = [diagnostic]
+    while stack:
+        node = stack.pop()
+        if node.code == "budget":
+            return "budget"
+        stack.extend(node.children)
+    return "code" if diagnostic.code == "subject-not-retainable" else "yes"
+
+
+def assertion_result(log: AssertionLog, entry: Entry) -> "AssertionResult":
+    """Return the result of one settled entry, as it will be read from the record."""
+    matches: dict[str, str] = {}
+    document = _entry(log, entry, matches)
+    subject = log.evidence.subjects.get(entry.subject or "")
+    subjects = {}
+    if subject is not None:
+        kept = {"value": json.loads(subject.text)} if subject.problem is None else {}
+        subjects[subject.digest] = {"type": subject.type, "size": subject.size, **kept}
+    whole = {
+        "id": log.attempt_id,
+        "eval": log.attempt_id,
+        "subjects": subjects,
+        "matches": {digest: json.loads(spec) for digest, spec in matches.items()},
+        "assertions": [document],
+    }
+    return assertion_from_document(whole, 0, _no_blobs)
+
+
+def _no_blobs(digest: str) -> bytes:
+    raise RecordError(f"there is no blob {digest} outside a record")

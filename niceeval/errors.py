@@ -1,0 +1,60 @@
+"""What can go wrong, as a tree.
+
+    NiceEvalError
+    ├── AuthoringError        the eval itself is written wrongly
+    ├── AgentUnavailable      the agent could not be reached: not a result
+    ├── AgentFailed           the agent broke: a result
+    ├── AgentReferenceError   `module:attr` does not lead to an agent
+    ├── ConfigError           `[tool.niceeval]` or an option is wrong
+    ├── EvalLoadError         an eval file, an id or a dataset row cannot be used
+    └── RecordError           the record cannot be read or written
+        (RecordWarning        something was skipped while reading; the rest is there)
+"""
+
+__all__ = [
+    "AgentFailed",
+    "AgentReferenceError",
+    "AgentUnavailable",
+    "AuthoringError",
+    "ConfigError",
+    "EvalLoadError",
+    "NiceEvalError",
+    "RecordError",
+    "RecordWarning",
+]
+
+
+class NiceEvalError(Exception):
+    """Base of every error that NiceEval raises on purpose, author mistakes at a call aside."""
+
+
+class AuthoringError(NiceEvalError):
+    """An eval uses a handle, a scope or the context in a way that the contract rules out."""
+
+
+class AgentUnavailable(NiceEvalError):
+    """The agent could not be reached: transport, rate limit, 5xx or timeout. The attempt is errored."""
+
+
+class AgentFailed(NiceEvalError):
+    """The agent raised an exception of its own, which is chained as the cause. Uncaught, the attempt is failed."""
+
+
+class AgentReferenceError(NiceEvalError):
+    """A reference such as ``module:attr`` does not lead to something that can be used as an agent."""
+
+
+class ConfigError(NiceEvalError):
+    """A value in ``[tool.niceeval]`` or on the command line cannot be used."""
+
+
+class EvalLoadError(NiceEvalError):
+    """An eval file, an eval id or a dataset row cannot be used."""
+
+
+class RecordError(NiceEvalError):
+    """A record cannot be read or written."""
+
+
+class RecordWarning(UserWarning):
+    """Part of a record was skipped while reading; everything else is there."""

@@ -1,0 +1,188 @@
+"""Where a run's files lie, what `run.json` says, and how it is written whole or not at all.
+
+.niceeval/runs/<run_id>/
+    run.json                 identity, plan, status; replaced atomically
+    attempts-<writer>.jsonl  one line per finished attempt; one file per writing process
+    blobs/<sha256>.json.gz   what is too large for a line
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, Self, TypeAlias, final
+
+import attrs
+
+from niceeval.errors import RecordError
+
+__all__ = [
+    "FOLDER",
+    "FORMAT",
+    "RUNS",
+    "Header",
+    "PlannedEval",
+    "RunStatus",
+    "attempt_files",
+    "blob_path",
+    "new_run_id",
+    "read_header",
+    "write_atomically",
+    "write_header",
+]
+
+RunStatus: TypeAlias = Literal["running", "sealed", "interrupted"]
+
+FORMAT: Final = 1
+"""The version of the folder's format that this version of NiceEval reads and writes."""
+FOLDER: Final = ".niceeval"
+RUNS: Final = "runs"
+_HEADER: Final = "run.json"
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+@final
+@attrs.frozen
+class PlannedEval:
+    """One eval as the plan names it.
+
+    Attributes:
+        id: The eval's id, without a case.
+        style: ``pass`` or ``score``.
+        cases: The ids of its cases, or None where it has no cases.
+        tags: Its tags.
+    """
+
+    id: str
+    style: Literal["pass", "score"] = "pass"
+    cases: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many executions one attempt by one agent makes."""
+        return 1 if self.cases is None else len(self.cases)
+
+
+@final
+@attrs.frozen
+class Header:
+    """What `run.json` says: identity, status, and the plan that every denominator comes from.
+
+    Attributes:
+        id: The run's id, which is its folder's name.
+        started: When it started, with a time zone.
+        status: ``running``, ``sealed`` or ``interrupted``.
+        agents: The agents' names, in their order; empty where no eval needs one.
+        attempts: How many attempts each case gets from each agent.
+        evals: The planned evals, in their order.
+    """
+
+    id: str
+    started: datetime
+    status: RunStatus
+    agents: tuple[str, ...] = ()
+    attempts: int = 1
+    evals: tuple[PlannedEval, ...] = ()
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Read the parsed `run.json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: The document does not have this shape.
+        """
+        if document["status"] not in ("running", "sealed", "interrupted"):
+            raise ValueError(f"unknown status {document['status']!r:.40}")
+        started = datetime.fromisoformat(document["started"])
+        return cls(
+            id=str(document["id"]),
+            started=started if started.tzinfo else started.replace(tzinfo=UTC),
+            status=document["status"],
+            agents=tuple(map(str, document.get("agents") or ())),
+            attempts=int(document.get("attempts", 1)),
+            evals=tuple(_planned(item) for item in document.get("evals") or ()),
+        )
+
+    def planned(self, *, style: str | None = None) -> int:
+        """Return how many attempts were planned, over all evals or those of one style."""
+        size = sum(item.size for item in self.evals if style in (None, item.style))
+        return size * max(1, len(self.agents)) * self.attempts
+
+
+def _planned(item: Mapping[str, Any]) -> PlannedEval:
+    cases = item.get("cases")
+    return PlannedEval(
+        id=str(item["id"]),
+        style="score" if item.get("style") == "score" else "pass",
+        cases=None if cases is None else tuple(map(str, cases)),
+        tags=tuple(map(str, item.get("tags") or ())),
+    )
+
+
+def read_header(folder: Path) -> Header:
+    """Read one run's `run.json`.
+
+    Args:
+        folder: The run's folder.
+
+    Raises:
+        RecordError: It cannot be read, is not what NiceEval writes, or comes from a newer version.
+    """
+    path = folder / _HEADER
+    try:
+        document = json.loads(path.read_bytes())
+        version = document["format"]
+        if isinstance(version, int) and version > FORMAT:
+            raise RecordError(
+                f"{folder} has the record format {version}, but this version of NiceEval knows only formats up to "
+                f"{FORMAT}; read it with a newer one: pip install --upgrade niceeval"
+            )
+        return Header.from_document(document)
+    except OSError as error:
+        raise RecordError(f"cannot read {path}: {error.strerror or error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise RecordError(f"{path} does not describe a run ({_sentence(error)}); remove or restore {folder}") from error
+
+
+def _sentence(error: Exception) -> str:
+    return f"it lacks {error.args[0]!r}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+
+
+def write_header(folder: Path, document: Mapping[str, Any]) -> None:
+    """Write `run.json` so that a reader finds the old or the new one, whole; it is on the disk on return."""
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    write_atomically(folder / _HEADER, text.encode("ascii"), sync=True)
+
+
+def write_atomically(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """Write a file under a temporary name beside `path` and rename it; `sync` waits until the disk has it."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def new_run_id(now: datetime) -> str:
+    """Return an id that sorts by time: UTC seconds and four random letters or digits."""
+    letters = "".join(secrets.choice(_LETTERS) for _ in range(4))
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{letters}"
+
+
+def attempt_files(folder: Path) -> list[Path]:
+    """Return the files that hold a run's attempts, in the order of their names."""
+    return sorted(folder.glob("attempts-*.jsonl"))
+
+
+def blob_path(folder: Path, digest: str) -> Path:
+    """Return where the blob with this digest lies."""
+    return folder / "blobs" / f"{digest}.json.gz"

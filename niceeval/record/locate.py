@@ -1,0 +1,106 @@
+"""Finding a record and the runs in it."""
+
+import tomllib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from niceeval.errors import RecordError, RecordWarning
+from niceeval.record.layout import FOLDER, RUNS, Header, read_header
+
+__all__ = ["find_record", "find_run", "latest_run", "run_folders"]
+
+
+def find_record(path: str | Path | None) -> tuple[Path, Path | None]:
+    """Return the record's folder, and the one run that was asked for where `path` is a run's folder.
+
+    Args:
+        path: The record's folder, a project that holds one, or the folder of one run. None looks upward from the
+            working directory: for a ``pyproject.toml`` whose ``[tool.niceeval]`` names a record, and for ``.niceeval``.
+
+    Raises:
+        RecordError: There is none.
+    """
+    if path is None:
+        return _search(Path.cwd()), None
+    folder = Path(path)
+    if (folder / "run.json").is_file():
+        return folder.absolute().parent.parent, folder
+    for candidate in (folder, folder / FOLDER):
+        if (candidate / RUNS).is_dir():
+            return candidate, None
+    problem = "holds no record" if folder.exists() else "does not exist"
+    raise RecordError(f"{folder} {problem}; give the folder that `niceeval run --record` wrote to, or one of its runs")
+
+
+def _search(start: Path) -> Path:
+    for folder in (start, *start.parents):
+        named = _configured(folder / "pyproject.toml")
+        for candidate in (named, folder / FOLDER):
+            if candidate is not None and (candidate / RUNS).is_dir():
+                return candidate
+    raise RecordError(
+        f"there is no record in {start} or above it: nothing was recorded yet (`niceeval run` does), "
+        "or it lies elsewhere (give its path)"
+    )
+
+
+def _configured(file: Path) -> Path | None:
+    try:
+        with open(file, "rb") as opened:
+            settings = tomllib.load(opened).get("tool", {}).get("niceeval", {})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        warnings.warn(f"{file} was not read while looking for the record: {error}", RecordWarning, stacklevel=4)
+        return None
+    named = settings.get("record") if isinstance(settings, dict) else None
+    return file.parent / named if isinstance(named, str) else None
+
+
+def run_folders(root: Path) -> list[Path]:
+    """Return the folders of all runs, the newest by name first; what is still being prepared is left out."""
+    try:
+        found = [entry for entry in (root / RUNS).iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError as error:
+        raise RecordError(f"cannot read {root / RUNS}: {error.strerror or error}") from error
+    return sorted(found, key=lambda entry: entry.name, reverse=True)
+
+
+def readable_runs(folders: list[Path]) -> Iterator[tuple[Path, Header]]:
+    """Yield the runs whose `run.json` can be read; the others are named in a warning and left out."""
+    for folder in folders:
+        try:
+            yield folder, read_header(folder)
+        except RecordError as error:
+            warnings.warn(f"a run is left out: {error}", RecordWarning, stacklevel=4)
+
+
+def latest_run(root: Path) -> Path:
+    """Return the run that started last.
+
+    Raises:
+        RecordError: There is none, or it cannot be read: an older one would be a wrong answer.
+    """
+    folders = run_folders(root)
+    if not folders:
+        raise RecordError(f"{root} holds no run yet; `niceeval run` records one")
+    # Names sort by the second; only runs of the same second need a look inside.
+    second = folders[0].name[:15]
+    rivals = [folder for folder in folders if folder.name[:15] == second]
+    return max(rivals, key=lambda folder: (read_header(folder).started, folder.name))
+
+
+def find_run(root: Path, run_id: str) -> Path:
+    """Return the folder of the run with this id.
+
+    Raises:
+        RecordError: There is none.
+    """
+    if run_id == "latest":
+        return latest_run(root)
+    folder = root / RUNS / run_id
+    if not run_id or Path(run_id).name != run_id or not (folder / "run.json").is_file():
+        known = [entry.name for entry in run_folders(root)[:5]]
+        raise RecordError(f"{root} holds no run {run_id!r}; the newest are: {', '.join(known) or 'none'}")
+    return folder

@@ -1,0 +1,180 @@
+"""The answers of the queries as models, and the rates that are folded from counts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from niceeval.record.layout import Header
+from niceeval.record.rows import Rows
+from niceeval.stats import pass_at_k, pass_hat_k, wilson
+
+__all__ = ["PassRates", "Place", "Rate", "Requirement", "Tally", "fold_rates"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+
+class Rate(_Model):
+    """How often one eval passed for one agent, or how often everything did.
+
+    Attributes:
+        eval_id: The eval's id; ``*`` for all pass-style evals together.
+        agent: The agent's name; None for several agents together, and where no agent took part.
+        passed: Attempts that passed.
+        decided: Attempts that passed or failed: the denominator. Skipped ones are in neither.
+        errored: Attempts that could not be decided; they are outside the rate and widen the interval.
+        planned: Attempts that were meant to run, whatever became of them.
+        rate: ``passed / decided``, or None where nothing was decided.
+        interval: The 95 % Wilson interval; its lower end counts errored attempts as failures, its upper end as passes.
+        pass_at: For each k, the chance that one of k attempts at a case passes: the mean over the cases with at least
+            k decided attempts. Empty where several agents are together, since an estimate belongs to one agent.
+        pass_hat: For each k, the chance that all of k attempts pass, over the same cases.
+    """
+
+    eval_id: str
+    passed: int
+    decided: int
+    errored: int
+    planned: int
+    rate: float | None
+    interval: tuple[float, float] | None
+    pass_at: Mapping[int, float]
+    pass_hat: Mapping[int, float]
+    agent: str | None = None
+
+
+class PassRates(_Model):
+    """The rates of one run's pass-style evals.
+
+    Attributes:
+        overall: All of them together, for all agents.
+        evals: One rate per eval and agent, in the plan's order.
+        agents: One rate per agent over all evals, in the plan's order.
+    """
+
+    overall: Rate
+    evals: Rows[Rate]
+    agents: Rows[Rate]
+
+
+class Requirement(_Model):
+    """How one requirement came out over a run: each attempt counts once, however many entries it has.
+
+    Attributes:
+        key: The requirement: its key, else its label, else the match.
+        failed: Attempts in which an entry of it was not met.
+        decided: Attempts in which it was met or failed.
+        errored: Attempts in which it could not be decided, and did not fail.
+        not_reached: Attempts of the same evals that ran and never came to it.
+        rate: Met / decided, or None where nothing was decided.
+    """
+
+    key: str
+    failed: int
+    decided: int
+    errored: int
+    not_reached: int
+    rate: float | None
+
+
+class Place(_Model):
+    """One agent's place among the agents of a run, by the mean of its score-style attempts.
+
+    Attributes:
+        rank: 1 is best; equal means share a rank, and the next one is counted on (1, 1, 3). None without a score.
+        agent: The agent's name.
+        mean_score: The mean over its scored attempts, compared exactly; None where there is none.
+        scored: Attempts with an official score.
+        unrankable: Attempts whose score is incomplete for lack of evidence; never averaged in.
+        errored: Attempts that broke; never averaged in.
+    """
+
+    rank: int | None
+    agent: str
+    mean_score: float | None
+    scored: int
+    unrankable: int
+    errored: int
+
+
+class Tally(NamedTuple):
+    """What became of one case's attempts by one agent."""
+
+    eval: str
+    case: str | None
+    agent: str
+    passed: int
+    failed: int
+    errored: int
+
+
+def fold_rates(header: Header, tallies: Iterable[Tally]) -> PassRates:
+    """Fold the counts of all pass-style cases into rates, in the plan's order."""
+    tallies = list(tallies)
+    groups: dict[tuple[str, str], list[Tally]] = {}
+    agents = header.agents or tuple(sorted({tally.agent for tally in tallies})) or ("",)
+    planned: dict[str, int] = {}
+    for item in header.evals:
+        if item.style == "pass":
+            planned[item.id] = planned.get(item.id, 0) + item.size * header.attempts
+            for agent in agents:
+                groups.setdefault((item.id, agent), [])
+    extra = [tally for tally in tallies if not _place(groups, tally)]
+    for tally in sorted(extra, key=lambda tally: (tally.eval, tally.agent)):
+        groups.setdefault((tally.eval, tally.agent), []).append(tally)
+    evals = [_rate(eval_id, agent, found, planned.get(eval_id, 0)) for (eval_id, agent), found in groups.items()]
+    by_agent: dict[str, list[Tally]] = {}
+    for (_, agent), found in groups.items():
+        by_agent.setdefault(agent, []).extend(found)
+    each = sum(planned.values())
+    totals = [_rate("*", agent, found, each if agent in agents else 0) for agent, found in by_agent.items()]
+    if len(totals) == 1:
+        overall = totals[0]
+    else:
+        everything = [tally for found in by_agent.values() for tally in found]
+        overall = _rate("*", None, everything, each * len(agents))
+    return PassRates(overall=overall, evals=Rows(evals), agents=Rows(totals))
+
+
+def _place(groups: Mapping[tuple[str, str], list[Tally]], tally: Tally) -> bool:
+    found = groups.get((tally.eval, tally.agent))
+    if found is not None:
+        found.append(tally)
+    return found is not None
+
+
+def _rate(eval_id: str, agent: str | None, tallies: Sequence[Tally], planned: int) -> Rate:
+    passed = sum(tally.passed for tally in tallies)
+    decided = passed + sum(tally.failed for tally in tallies)
+    errored = sum(tally.errored for tally in tallies)
+    pass_at, pass_hat = ({}, {}) if agent is None else _draws(tallies)
+    return Rate(
+        eval_id=eval_id,
+        agent=agent or None,
+        passed=passed,
+        decided=decided,
+        errored=errored,
+        planned=planned,
+        rate=passed / decided if decided else None,
+        interval=wilson(passed, decided, undecided=errored),
+        pass_at=pass_at,
+        pass_hat=pass_hat,
+    )
+
+
+def _draws(tallies: Sequence[Tally]) -> tuple[dict[int, float], dict[int, float]]:
+    # Cases with equal counts have equal estimates: grouping them keeps 5,000 cases as cheap as five.
+    counts: dict[tuple[int, int], int] = {}
+    for tally in tallies:
+        key = (tally.passed, tally.passed + tally.failed)
+        counts[key] = counts.get(key, 0) + 1
+    most = max((decided for _, decided in counts), default=0)
+    pass_at, pass_hat = {}, {}
+    for k in range(1, most + 1):
+        able = [(passed, decided, number) for (passed, decided), number in counts.items() if decided >= k]
+        cases = sum(number for *_, number in able)
+        pass_at[k] = sum((pass_at_k(p, d, k) or 0.0) * number for p, d, number in able) / cases
+        pass_hat[k] = sum((pass_hat_k(p, d, k) or 0.0) * number for p, d, number in able) / cases
+    return pass_at, pass_hat

@@ -1,0 +1,118 @@
+"""`Rows`: what a query returns, a sequence that also turns into a table."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, final, overload
+
+from pydantic import BaseModel
+from typing_extensions import TypeVar
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Rows"]
+
+T = TypeVar("T", covariant=True)
+
+
+@final
+class Rows(Sequence[T], Generic[T]):
+    """An immutable sequence of frozen models, which may be built only when they are reached.
+
+    Args:
+        items: The models, or a sequence that makes each of them on access.
+
+    >>> from niceeval.record import Requirement
+    >>> rows = Rows([Requirement(key="schema", failed=1, decided=4, errored=0, not_reached=0, rate=0.75)])
+    >>> len(rows), rows[0].key, rows.to_dicts()[0]["failed"]
+    (1, 'schema', 1)
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Sequence[T], /) -> None:
+        self._items = items
+
+    @overload
+    def __getitem__(self, i: int, /) -> T: ...
+    @overload
+    def __getitem__(self, i: slice, /) -> Sequence[T]: ...
+    def __getitem__(self, i: int | slice, /) -> T | Sequence[T]:
+        """Return one row, or a sequence of the rows in a slice."""
+        return Rows(self._items[i]) if isinstance(i, slice) else self._items[i]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str | bytes):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == its for mine, its in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        raise TypeError("Rows cannot be hashed: they compare by their content, which may be read from files")
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(item) for item in self._items[:3])
+        more = f", … {len(self) - 3} more" if len(self) > 3 else ""
+        return f"Rows([{shown}{more}])"
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as JSON-safe dicts, one per row, with the names of the models' fields.
+
+        >>> Rows([]).to_dicts()
+        []
+        """
+        return [_model(item).model_dump(mode="json") for item in self._items]
+
+    def to_polars(self) -> "polars.DataFrame":
+        """Return the rows as a polars data frame, one column per field; what is nested becomes JSON text.
+
+        Raises:
+            ImportError: polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError as error:
+            raise ImportError(_missing("to_polars", "polars")) from error
+        return polars.DataFrame(self._flat(), infer_schema_length=None)
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas data frame, one column per field; what is nested becomes JSON text.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(_missing("to_pandas", "pandas")) from error
+        return pandas.DataFrame(self._flat())
+
+    def _flat(self) -> list[dict[str, Any]]:
+        return [_cells(_model(item)) for item in self._items]
+
+
+def _model(item: object) -> BaseModel:
+    if not isinstance(item, BaseModel):
+        raise TypeError(f"only rows of models turn into a table, got {type(item).__name__}")
+    return item
+
+
+def _cells(item: BaseModel) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for name, value in item.model_dump(mode="json").items():
+        nested = isinstance(value, dict | list)
+        # Dates stay dates, which data frames know; what has no column type becomes text that every tool reads.
+        cells[name] = json.dumps(value) if nested else value
+        if isinstance(own := getattr(item, name), datetime):
+            cells[name] = own
+    return cells
+
+
+def _missing(method: str, library: str) -> str:
+    return f"{method}() needs {library}, which is not installed: pip install niceeval[dataframes]"

@@ -1,0 +1,202 @@
+"""Evals without a runner: ``async with attempt()`` and ``await run_eval()`` in a script or a notebook."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, final
+
+import anyio
+import anyio.abc
+
+from niceeval._documents import attempt_from_document
+from niceeval.agents.base import AgentLike
+from niceeval.agents.function import as_agent
+from niceeval.attempt_state import AttemptState
+from niceeval.attempts import NORMAL, Ending, ending_of, settle, timed_out
+from niceeval.context import EvalContext
+from niceeval.evals.eval import Eval
+from niceeval.record.lines import parse
+from niceeval.record.run import RunResult
+from niceeval.record.write import MemoryWriter, RunWriter
+from niceeval.redaction import current_redactor
+from niceeval.runner import (
+    AttemptRef,
+    Plan,
+    attempt_id,
+    close_and_append,
+    execute,
+    require_evals,
+    require_limits,
+    writer_for,
+)
+
+__all__ = ["attempt", "run_eval"]
+
+
+def _name_of(agent: object) -> str:
+    return str(getattr(agent, "__name__", None) or type(agent).__name__)
+
+
+async def run_eval(
+    eval: Eval[Any],
+    /,
+    *,
+    agent: AgentLike | Mapping[str, AgentLike] | None = None,
+    attempts: int = 1,
+    concurrency: int = 10,
+    timeout: float | None = None,
+    record: str | Path | None = None,
+) -> RunResult:
+    """Run one eval, all its cases, in the running event loop.
+
+    Args:
+        eval: What `define_eval` or `define_score_eval` made.
+        agent: The agent, or several by name, to be compared; None for an eval that never sends.
+        attempts: How many attempts each case gets from each agent, at least 1.
+        concurrency: How many attempts run at a time, at least 1.
+        timeout: Seconds that each attempt may take; None for no limit.
+        record: The record folder to write the run to; None keeps it in memory.
+
+    Returns:
+        The run with its attempts, the same as the command line gives.
+
+    Raises:
+        TypeError: `eval` is not an eval, or an agent cannot be used as one.
+        ValueError: A limit makes no sense.
+        EvalLoadError: The eval has no case, or its cases cannot be read.
+
+    >>> import anyio
+    >>> from niceeval import define_eval, run_eval
+    >>> from niceeval_expect import includes
+    >>> @define_eval
+    ... async def greets(t):
+    ...     turn = await t.send("hello")
+    ...     t.check(turn.message, includes("hello"))
+    >>> async def main():
+    ...     return await run_eval(greets, agent=lambda message: f"{message} to you")
+    >>> [attempt.status for attempt in anyio.run(main).attempts]
+    ['passed']
+    """
+    if not isinstance(eval, Eval):
+        raise TypeError(f"run_eval() takes an eval made by define_eval or define_score_eval, got {eval!r}")
+    require_limits(attempts=attempts, concurrency=concurrency, timeout=timeout)
+    if agent is None:
+        agents: Mapping[str, AgentLike] = {}
+    else:
+        agents = dict(agent) if isinstance(agent, Mapping) else {_name_of(agent): agent}
+    for one in agents.values():
+        as_agent(one)
+    plan = Plan((eval,), tuple(agents), attempts)
+    require_evals(plan)
+    writer = writer_for(record, plan.header())
+    return await execute(plan, agents, concurrency=concurrency, timeout=timeout, writer=writer)
+
+
+@final
+class _Attempt:
+    """The context manager that `attempt` returns."""
+
+    def __init__(
+        self, agent: AgentLike | None, style: Literal["pass", "score"], name: str, timeout: float | None, record: str | Path | None
+    ) -> None:
+        self._agent = None if agent is None else as_agent(agent)
+        self._ref = AttemptRef(name, None, "" if agent is None else _name_of(agent), 1)
+        self._style: Literal["pass", "score"] = style
+        self._timeout = timeout
+        self._record = record
+        self._t: EvalContext | None = None
+
+    async def __aenter__(self) -> EvalContext:
+        if self._t is not None:
+            raise RuntimeError("an attempt() can be entered once; call attempt() again for another attempt")
+        self._writer: RunWriter | MemoryWriter = writer_for(self._record, self._header())
+        self._state = AttemptState(
+            agent=self._agent, style=self._style, attempt_id=attempt_id(self._writer.id, self._ref), timeout=self._timeout
+        )
+        self._redactor = current_redactor()
+        self._checks: anyio.abc.TaskGroup = anyio.create_task_group()
+        await self._checks.__aenter__()
+        self._state.log.spawn = lambda work: self._checks.start_soon(work)
+        self._scope = anyio.CancelScope() if self._timeout is None else anyio.move_on_after(self._timeout)
+        self._scope.__enter__()
+        self._t = EvalContext(self._state)
+        return self._t
+
+    def _header(self) -> dict[str, Any]:
+        ref = self._ref
+        planned = {"id": ref.eval_id, "style": self._style, "cases": None, "tags": []}
+        return {"agents": [ref.agent] if ref.agent else [], "attempts": 1, "evals": [planned]}
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> bool:
+        caught = bool(self._scope.__exit__(kind, error, trace))
+        late = self._timeout is not None and self._scope.cancel_called
+        if late:
+            ending = timed_out(self._timeout)
+        elif error is None:
+            ending = NORMAL
+        elif isinstance(error, anyio.get_cancelled_exc_class() | KeyboardInterrupt | SystemExit | GeneratorExit):
+            ending = Ending(error="interrupted", exception=None)
+        else:
+            ending = ending_of(error, self._timeout)
+        interrupted = ending.error == "interrupted"
+        if interrupted:
+            self._checks.cancel_scope.cancel()
+        try:
+            if not interrupted:
+                await settle(self._state)
+        finally:
+            self._finish(ending)
+            await self._checks.__aexit__(None, None, None)
+        return caught or ending == NORMAL or late
+
+    def _finish(self, ending: Ending) -> None:
+        finished = close_and_append(self._writer, self._state, ending, self._ref, self._redactor)
+        self._writer.seal("interrupted" if ending.error == "interrupted" else "sealed")
+        assert self._t is not None
+        blobs = RunResult.from_writer(self._writer)
+        self._t._result = attempt_from_document(parse(finished.line.encode("ascii")), blobs._source.blob)
+
+
+def attempt(
+    *,
+    agent: AgentLike | None = None,
+    style: Literal["pass", "score"] = "pass",
+    name: str = "attempt",
+    timeout: float | None = None,
+    record: str | Path | None = None,
+) -> _Attempt:
+    """Open one attempt as an async context manager; ``t.result`` is there once the block has ended.
+
+    The block ends quietly on a stop, a skip or the timeout. Any other exception is recorded and propagates.
+
+    Args:
+        agent: The agent; None where nothing is sent.
+        style: ``"pass"`` for a verdict, ``"score"`` for a score.
+        name: The eval's id in results.
+        timeout: Seconds that the block may take; None for no limit.
+        record: The record folder to write the attempt to; None keeps it in memory.
+
+    Raises:
+        TypeError: The agent cannot be used as one.
+        ValueError: The style, the name or the timeout makes no sense.
+
+    >>> import anyio
+    >>> from niceeval import attempt
+    >>> from niceeval_expect import includes
+    >>> async def main():
+    ...     async with attempt(agent=lambda message: "Your parcel is on its way.") as t:
+    ...         turn = await t.send("Where is my parcel?")
+    ...         t.check(turn.message, includes("delivered")).key("delivered")
+    ...     return t.result
+    >>> result = anyio.run(main)
+    >>> result.verdict, [failure.requirement for failure in result.failures]
+    ('failed', ['delivered'])
+    """
+    if style not in ("pass", "score"):
+        raise ValueError(f'attempt(style=) is "pass" or "score", got {style!r}')
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"attempt(name=) is a text that is not blank, got {name!r}")
+    require_limits(timeout=timeout)
+    return _Attempt(agent, style, name, timeout, record)

@@ -1,0 +1,50 @@
+"""Control flow of an attempt: why its code stopped, and where in the author's files something was said."""
+
+import os
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Final, final
+
+__all__ = ["SkipSignal", "StopSignal", "site", "short_path"]
+
+
+@final
+class StopSignal(BaseException):
+    """An ``or_stop()`` was not met: only the continuation that awaits it ends. Not an `Exception`, on purpose."""
+
+
+@final
+class SkipSignal(BaseException):
+    """The eval skipped itself with ``t.skip(reason)``."""
+
+
+_PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_known: Final[dict[str, str | None]] = {}
+
+
+def short_path(file: str) -> str:
+    """Return `file` relative to the working directory where it lies below it, else as it is."""
+    try:
+        return Path(file).relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return file
+
+
+def site(depth: int = 2) -> tuple[str, int]:
+    """Return file and line of the nearest caller outside this package.
+
+    Args:
+        depth: How many frames above this function to start, at least 1.
+    """
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        try:
+            file = _known[name]
+        except KeyError:
+            file = _known[name] = None if name.startswith(_PACKAGE) else short_path(name)
+        if file is not None:
+            return file, frame.f_lineno
+        frame = frame.f_back
+    return "<unknown>", 0

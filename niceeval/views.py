@@ -1,0 +1,131 @@
+"""Cuts: what a scoped check sees, kept as references, and read out per channel when a check needs it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, final
+
+from niceeval.attempt_state import TurnRecord
+from niceeval.reply import Coverage
+from niceeval.tool_call import ToolCall
+from niceeval_expect._event_scope import EventScope
+from niceeval_expect._tool_scope import CallScope
+from niceeval_expect._turn_scope import TurnScope
+
+__all__ = ["View"]
+
+_NEEDS_EVENTS: Final = ("thinking", "input_requested", "skill_loaded", "context_compacted", "error")
+
+
+@final
+class View:
+    """The finished turns that a scope saw at one moment, per session; immutable, read out once per channel."""
+
+    __slots__ = ("_calls", "_events", "_turns", "sessions", "size")
+
+    def __init__(self, sessions: tuple[tuple[TurnRecord, ...], ...]) -> None:
+        self.sessions = sessions
+        self.size = sum(map(len, sessions))
+        self._calls: CallScope | None = None
+        self._events: EventScope | None = None
+        self._turns: TurnScope | None = None
+
+    @property
+    def cut(self) -> str:
+        """The cut as JSON text: the places of the turns, by session."""
+        parts = (
+            f'{{"session":{turns[0].session},"turns":[{",".join(str(turn.index) for turn in turns)}]}}'
+            for turns in self.sessions
+            if turns
+        )
+        return f'{{"sessions":[{",".join(parts)}]}}'
+
+    def _records(self) -> Iterator[TurnRecord]:
+        for turns in self.sessions:
+            yield from turns
+
+    def coverage(self, channel: str) -> tuple[Coverage, str | None]:
+        """Return how much of a channel was reported in the cut, and what is missing where."""
+        total = self.size
+        gaps = []
+        known = 0
+        for position, record in enumerate(self._records(), 1):
+            turn = record.evidence
+            coverage = turn.coverage.get(channel, "none")
+            known += coverage != "none"
+            if coverage != "complete":
+                what = channel.replace("_", " ")
+                said = turn.reasons.get(channel) or (
+                    f"its {what} are not reported" if coverage == "none" else f"its {what} are reported in part"
+                )
+                gaps.append(f"turn {position} of {total}: {said}")
+        if not gaps:
+            return "complete", None
+        more = f" (and {len(gaps) - 1} more turns)" if len(gaps) > 1 else ""
+        return ("partial" if known else "none"), gaps[0] + more
+
+    @property
+    def calls(self) -> CallScope:
+        """The tool calls and the assistant's texts of the cut."""
+        if self._calls is None:
+            coverage, reason = self.coverage("tool_calls")
+            texts_coverage, texts_reason = self.coverage("messages")
+            calls = tuple(
+                (f"s{record.session}.t{record.index}.c{place}", call)
+                for record in self._records()
+                for place, call in enumerate(record.evidence.tool_calls or ())
+            )
+            texts = tuple(
+                (f"s{record.session}.t{record.index}.m{place}", text)
+                for record in self._records()
+                for place, text in enumerate(record.evidence.messages or ())
+            )
+            self._calls = CallScope(calls, coverage, reason, texts, texts_coverage, texts_reason)
+        return self._calls
+
+    @property
+    def events(self) -> EventScope:
+        """The events of the cut; kinds that nobody could have reported are gaps."""
+        if self._events is None:
+            events = tuple(
+                (f"s{record.session}.t{record.index}.e{place}", event)
+                for record in self._records()
+                for place, event in enumerate(record.evidence.events)
+            )
+            gaps: dict[str, str] = {}
+            messages, calls = self.coverage("messages"), self.coverage("tool_calls")
+            if messages[1] is not None:
+                gaps["message"] = messages[1]
+            if calls[1] is not None:
+                gaps["tool_call_started"] = gaps["tool_call_finished"] = calls[1]
+            for position, record in enumerate(self._records(), 1):
+                if record.evidence.reported_events is None:
+                    reason = f"turn {position} of {self.size} reported no events beside its messages and calls"
+                    for kind in _NEEDS_EVENTS:
+                        gaps.setdefault(kind, reason)
+            self._events = EventScope(events, "complete", None, gaps)
+        return self._events
+
+    @property
+    def turns(self) -> TurnScope:
+        """The turns of the cut with status and usage."""
+        if self._turns is None:
+            self._turns = TurnScope(
+                tuple(
+                    (f"s{record.session}.t{record.index}", record.evidence.status, record.evidence.usage)
+                    for record in self._records()
+                )
+            )
+        return self._turns
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of the cut, in order, per session."""
+        return tuple(call for record in self._records() for call in record.evidence.tool_calls or ())
+
+    def named(self, refs: Sequence[str]) -> tuple[ToolCall, ...]:
+        """Return the calls with these references."""
+        by_ref = {
+            f"s{record.session}.t{record.index}.c{place}": call
+            for record in self._records()
+            for place, call in enumerate(record.evidence.tool_calls or ())
+        }
+        return tuple(by_ref[ref] for ref in refs if ref in by_ref)

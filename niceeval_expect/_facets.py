@@ -1,0 +1,54 @@
+"""An AND over the named parts of one subject: the name, input and status of a call; the role and text of an event."""
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome
+from niceeval_expect._match import Match, ValueMatch
+from niceeval_expect._value import equals
+
+__all__ = ["Facet", "fold_facets", "plain_or_match", "plain_value"]
+
+Facet: TypeAlias = tuple[str, Evaluation]
+"""What is looked at, and what was said of it."""
+
+_ORDER: Final[tuple[Outcome, ...]] = ("mismatched", "errored", "unavailable")
+
+
+def fold_facets(what: str, facets: Sequence[Facet], pointer: str, hint: str = "") -> Evaluation:
+    """Return what the parts say together, at least one of which is not matched.
+
+    Args:
+        what: The subject, for the sentence: "the call of search".
+        facets: All parts, in declaration order.
+        pointer: Where the subject is.
+        hint: More about a mismatch, for its sentence.
+    """
+    outcomes = {evaluation.outcome for _, evaluation in facets}
+    outcome = next(candidate for candidate in _ORDER if candidate in outcomes)
+    deciding = [(label, evaluation) for label, evaluation in facets if evaluation.outcome == outcome]
+    children = tuple(evaluation.diagnostic for _, evaluation in facets if evaluation.outcome != "matched")
+    labels = " and ".join(label for label, _ in deciding)
+    if outcome == "mismatched":
+        code = "type" if all(evaluation.code == "type" for _, evaluation in deciding) else deciding[0][0]
+        message = f"{what} has another {labels}{hint}"
+        return Evaluation("mismatched", Diagnostic(code, message, pointer, children=children))
+    reason = f"{labels} of {what}: {deciding[0][1].reason}"
+    code = "error" if outcome == "errored" else "absent"
+    return Evaluation(outcome, Diagnostic(code, reason, pointer, reason=reason, children=children), reason=reason)
+
+
+def plain_or_match(argument: str, value: object) -> ValueMatch:
+    """Return the value match that is meant by an argument: itself, or ``equals(value)`` for a plain value."""
+    if isinstance(value, ValueMatch):
+        return value
+    if isinstance(value, Match):
+        raise TypeError(f"{argument} takes a value or a value match, got {value!r}")
+    return equals(value)
+
+
+def plain_value(value: object) -> object:
+    """Return the value that an `equals` compares with; anything else as it is."""
+    return (
+        next(iter(value._args().values())) if isinstance(value, ValueMatch) and value._spec_name == "equals" else value
+    )

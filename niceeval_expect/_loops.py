@@ -1,0 +1,134 @@
+"""The claim that nothing in a scope went round in circles: no call and no text again and again."""
+
+from collections.abc import Hashable
+from typing import Any, final
+
+import attrs
+
+from niceeval_expect._count import count_argument, decide_count
+from niceeval_expect._equality import is_absent, json_key
+from niceeval_expect._evaluation import MAX_SAMPLES, Diagnostic, Evaluation, cut_text, sample
+from niceeval_expect._scope import Findings, Ref, ScopeMatch, conclude, times
+from niceeval_expect._spec import register
+from niceeval_expect._tool_scope import CallMatch, CallScope
+
+__all__ = ["no_loops"]
+
+
+@final
+class _Group:
+    """One call, or one text, with the places where it came."""
+
+    __slots__ = ("refs", "tool", "value")
+
+    def __init__(self, tool: str | None, value: Any) -> None:
+        self.tool = tool
+        self.value = value
+        self.refs: list[Ref] = []
+
+    def told(self, limit: int) -> Diagnostic:
+        """Return what it was, pointing to the place where it was once too many."""
+        what = "the same text" if self.tool is None else f"the same call of {self.tool[:80]}"
+        places = ", ".join(self.refs[:MAX_SAMPLES]) + (", …" if len(self.refs) > MAX_SAMPLES else "")
+        message = f"{what} came {times(len(self.refs))}, at {places}"
+        shown = cut_text(self.value) if self.tool is None else {"name": self.tool, "input": sample(self.value)}
+        return Diagnostic("loop", message, f"/{self.refs[limit]}", f"at most {times(limit)}", shown)
+
+
+@final
+class _Unread:
+    """The calls of one tool whose input is unknown: each may be any other call of that tool."""
+
+    __slots__ = ("first", "others", "total")
+
+    def __init__(self, first: Ref) -> None:
+        self.first = first
+        self.total = 0
+        self.others = 0
+
+
+def _group_calls(scope: CallScope) -> tuple[list[_Group], dict[str, _Unread]]:
+    """Return the groups of equal calls, and by tool the calls that may belong to any of its groups."""
+    groups: dict[Hashable, _Group] = {}
+    unread: dict[tuple[str | None, str], _Unread] = {}
+    for ref, call in scope.calls:
+        tool = (call.server, call.name)
+        try:
+            key = None if is_absent(call.input) else (tool, json_key(call.input))
+            group = None if key is None else groups.get(key)
+        except (RecursionError, TypeError, ValueError):
+            # Nested too deeply, or holding what cannot be compared: as good as unknown.
+            key = group = None
+        if key is None:
+            unread.setdefault(tool, _Unread(ref)).total += 1
+            continue
+        if group is None:
+            group = groups[key] = _Group(call.name, call.input)
+        group.refs.append(ref)
+    for (tool, _), group in ((key, group) for key, group in groups.items() if isinstance(key, tuple)):
+        if tool in unread:
+            unread[tool].others = max(unread[tool].others, len(group.refs))
+    return list(groups.values()), {name: doubt for (_, name), doubt in unread.items()}
+
+
+def _group_texts(scope: CallScope) -> list[_Group]:
+    """Return the groups of equal texts; a turn that said nothing repeats nothing."""
+    groups: dict[str, _Group] = {}
+    for ref, text in scope.texts:
+        if text.strip():
+            groups.setdefault(text, _Group(None, text)).refs.append(ref)
+    return list(groups.values())
+
+
+@final
+@attrs.frozen(eq=False, repr=False)
+class _NoLoops(CallMatch):
+    _spec_name = "no_loops"
+    _positional = 0
+    max_repeats: int
+
+    def _args(self) -> dict[str, object]:
+        return {"max_repeats": self.max_repeats}
+
+    def _over(self, scope: CallScope) -> Evaluation:
+        limit = self.max_repeats
+        calls, unread = _group_calls(scope)
+        examined = len(scope.calls) + len(scope.texts)
+        expected = f"the same call or text at most {times(limit)}"
+        loops = [group for group in (*calls, *_group_texts(scope)) if len(group.refs) > limit]
+        if loops:
+            worst = max(loops, key=lambda group: len(group.refs))
+            children = tuple(group.told(limit) for group in loops[:MAX_SAMPLES])
+            return conclude(
+                "mismatched", "loop", worst.told(limit).message, found=Findings(tuple(worst.refs)), examined=examined,
+                expected=expected, received=len(worst.refs), children=children, truncated=len(loops) > MAX_SAMPLES,
+            )  # fmt: skip
+        doubts = [
+            f"the input of {doubt.total} call(s) of {tool[:80]}, first at {doubt.first}, is unknown and may repeat one"
+            for tool, doubt in unread.items()
+            if decide_count(doubt.others, doubt.total, 0, limit) != "matched"
+        ]
+        gaps = [gap for gap in (scope.gap, scope.texts_gap) if gap is not None]
+        if doubts or gaps:
+            reason = "; ".join(dict.fromkeys((*gaps, *doubts[:2])))
+            return conclude("unavailable", "undecided", reason, examined=examined, expected=expected)
+        return conclude("matched", "matched", "", examined=examined)
+
+
+def no_loops(*, max_repeats: int = 2) -> ScopeMatch:
+    """Match a scope in which no call (name and input) and no assistant text came more than `max_repeats` times.
+
+    Args:
+        max_repeats: How often the same is fine, at least 1.
+
+    >>> from niceeval import ToolCall
+    >>> from niceeval_expect._loops import no_loops
+    >>> from niceeval_expect._tool_scope import CallScope
+    >>> again = tuple((f"s0.t0.c{n}", ToolCall("search", {"q": "cats"})) for n in range(3))
+    >>> no_loops().evaluate(CallScope(again)).diagnostic.message
+    'the same call of search came 3 times, at s0.t0.c0, s0.t0.c1, s0.t0.c2'
+    """
+    return _NoLoops(count_argument("no_loops() max_repeats", max_repeats, least=1, instead="1 refuses any repetition"))
+
+
+register("no_loops", lambda args: no_loops(max_repeats=args["max_repeats"]))

@@ -1,0 +1,338 @@
+"""Match and its kinds: immutable rules that compare one subject, compose, and are data.
+
+How a match is written::
+
+    @attrs.frozen(eq=False, repr=False)
+    class _Includes(ValueMatch):
+        _spec_name = "includes"
+        _text: str
+
+        def _args(self) -> dict[str, object]:
+            return {"text": self._text}
+
+        def _evaluate(self, subject: object, pointer: str) -> Evaluation: ...
+
+
+    def includes(needle: str, /) -> ValueMatch:
+        ...                                   # reject bad arguments here
+        return _Includes(needle)
+
+
+    register("includes", lambda args: includes(args["text"]))
+
+`_evaluate` is pure, never sees an absent subject, and reports pointers below the given one. A part of another match is
+evaluated with `evaluate_part`, which turns absent values and exceptions into their outcomes.
+"""
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Any, ClassVar, Final, Generic, NoReturn, cast
+
+import attrs
+from typing_extensions import TypeVar
+
+from niceeval_expect._calls import Replay, replaying
+from niceeval_expect._evaluation import (
+    Absent,
+    AbsentText,
+    Diagnostic,
+    Evaluation,
+    Outcome,
+    bounded,
+    errored,
+    unavailable,
+)
+from niceeval_expect._freeze import call_repr
+from niceeval_expect._spec import argument_to_data, canonical, digest, register
+
+__all__ = [
+    "COMPOSE",
+    "BooleanMatch",
+    "Match",
+    "ParsingMatch",
+    "ScoreMatch",
+    "ThresholdedMatch",
+    "ValueMatch",
+    "begin",
+    "evaluate_part",
+]
+
+V = TypeVar("V")
+
+TOLERANCE: Final = 1e-9
+"""Thresholds compare with this absolute tolerance, so that 0.1 + 0.2 meets 0.3."""
+
+COMPOSE: Final[dict[str, Callable[..., Any]]] = {}
+"""The composition functions, filled in by the algebra module: the operators below go through it."""
+
+
+class Match:
+    """A reusable, immutable, deterministic, side-effect-free rule that compares one subject.
+
+    Two matches are equal when their fingerprints are. A match has no truth value.
+
+    >>> from niceeval_expect import equals, from_spec, includes
+    >>> includes("done").spec()
+    {'match': 'includes', 'text': 'done'}
+    >>> from_spec(includes("done").spec()) == includes("done")
+    True
+    >>> equals(True) == equals(1)
+    False
+    """
+
+    __slots__ = ("_awaits", "_canonical", "_digest")
+    _spec_name: ClassVar[str]
+    _positional: ClassVar[int] = 1
+    _awaits: bool
+    _canonical: str
+    _digest: str
+
+    def spec(self) -> dict[str, Any]:
+        """Return the complete configuration as JSON-safe data, from which `from_spec` rebuilds an equal match."""
+        return {"match": self._spec_name, **{key: argument_to_data(value) for key, value in self._args().items()}}
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the canonical spec: 32 hexadecimal digits."""
+        try:
+            return self._digest
+        except AttributeError:
+            value = digest(self.canonical_spec)
+            object.__setattr__(self, "_digest", value)
+            return value
+
+    @property
+    def canonical_spec(self) -> str:
+        """The spec as canonical JSON text: ASCII, sorted keys."""
+        try:
+            return self._canonical
+        except AttributeError:
+            text = canonical(self.spec())
+            object.__setattr__(self, "_canonical", text)
+            return text
+
+    @property
+    def _may_await(self) -> bool:
+        """Whether evaluating may call author code that returns a coroutine."""
+        try:
+            return self._awaits
+        except AttributeError:
+            value = any(isinstance(part, Match) and part._may_await for part in self._parts())
+            object.__setattr__(self, "_awaits", value)
+            return value
+
+    def _parts(self) -> tuple[object, ...]:
+        """The matches inside this one."""
+        return ()
+
+    def _args(self) -> dict[str, object]:
+        """The arguments by their names in the spec, those at their default left out."""
+        raise TypeError(f"{type(self).__name__} must define _args()")
+
+    def __repr__(self) -> str:
+        args = self._args()
+        values = list(args.values())[: self._positional]
+        options = dict(list(args.items())[self._positional :])
+        return call_repr(self._spec_name, *values, **options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Match):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"a match has no truth value: {self!r}. Compose with & | ~ (or all_of, any_of, not_), "
+            "not with and / or / not; to compare a value, call .evaluate(subject)."
+        )
+
+
+class _Evaluates(Match):
+    __slots__ = ()
+
+    def evaluate(self, subject: object, /) -> Evaluation:
+        """Compare `subject` and say how it came out; nothing is remembered.
+
+        Args:
+            subject: Any value. An `Absent` one makes the evaluation unavailable.
+
+        Raises:
+            TypeError: If author code inside returns a coroutine: use ``await match.evaluate_async(subject)``.
+        """
+        if self._may_await:
+            replay = Replay()
+            evaluation = self._replayed(subject, replay)
+            if replay.pending:
+                replay.discard()
+                raise TypeError(
+                    f"{self!r} holds an async function; use `await match.evaluate_async(subject)` (check() does)."
+                )
+            return evaluation
+        return bounded(evaluate_part(self, subject, ""))
+
+    async def evaluate_async(self, subject: object, /) -> Evaluation:
+        """Compare `subject`, awaiting any async predicates inside, each exactly once."""
+        evaluation, replay = begin(self, subject)
+        return evaluation if replay is None else await finish(self, subject, replay)
+
+    def _replayed(self, subject: object, replay: Replay) -> Evaluation:
+        with replaying(replay):
+            return bounded(evaluate_part(self, subject, ""))
+
+    def _evaluate(self, subject: object, pointer: str) -> Evaluation:
+        raise TypeError(f"{type(self).__name__} must define _evaluate(subject, pointer)")
+
+
+def evaluate_part(match: _Evaluates, subject: object, pointer: str) -> Evaluation:
+    """Evaluate one match of a larger one at `pointer`: absence is unavailable, an exception is errored."""
+    kind = type(subject)
+    if kind is Absent or kind is AbsentText:
+        return unavailable(cast(Absent, subject).reason, pointer)
+    try:
+        return match._evaluate(subject, pointer)
+    except RecursionError:
+        return errored("the value is nested too deeply to be compared", pointer, code="depth")
+    except Exception as error:
+        return errored(f"{match._spec_name} raised {type(error).__name__}: {error}", pointer, exception=error)
+
+
+def begin(match: _Evaluates, subject: object) -> tuple[Evaluation, Replay | None]:
+    """Start an evaluation: the finished one and None, or a provisional one and what must be awaited first."""
+    if not match._may_await:
+        return bounded(evaluate_part(match, subject, "")), None
+    replay = Replay()
+    evaluation = match._replayed(subject, replay)
+    return evaluation, (replay if replay.pending else None)
+
+
+async def finish(match: _Evaluates, subject: object, replay: Replay) -> Evaluation:
+    """Await what `begin` left pending and return the evaluation."""
+    while replay.pending:
+        await replay.settle()
+        evaluation = match._replayed(subject, replay)
+    return evaluation
+
+
+class BooleanMatch(_Evaluates):
+    """A match that yields matched, mismatched, unavailable or errored."""
+
+    __slots__ = ()
+    _domain: ClassVar[str]
+
+
+class ValueMatch(BooleanMatch):
+    """A boolean match over any value."""
+
+    __slots__ = ()
+    _domain = "value"
+
+    def __and__(self, other: "ValueMatch", /) -> "ValueMatch":
+        """Return the match that needs both."""
+        return cast(ValueMatch, COMPOSE["all_of"](self, other))
+
+    def __or__(self, other: "ValueMatch", /) -> "ValueMatch":
+        """Return the match that needs one of the two."""
+        return cast(ValueMatch, COMPOSE["any_of"](self, other))
+
+    def __invert__(self) -> "ValueMatch":
+        """Return the denial; missing evidence stays missing."""
+        return cast(ValueMatch, COMPOSE["not_"](self))
+
+
+class ParsingMatch(ValueMatch, Generic[V]):
+    """A value match that yields a value other than its subject: ``matches(...)``, ``json_text(...)``."""
+
+    __slots__ = ()
+
+    def __and__(self, other: ValueMatch, /) -> "ParsingMatch[V]":
+        """Return the match that needs both, and still yields the parsed value."""
+        return cast(ParsingMatch[V], COMPOSE["all_of"](self, other))
+
+
+class ScoreMatch(_Evaluates):
+    """A match that yields a measurement in [0, 1], or unavailable, or errored."""
+
+    __slots__ = ()
+
+    def at_least(self, threshold: float, /) -> "ThresholdedMatch":
+        """Return the same measurement with the condition that it is at least `threshold`.
+
+        Args:
+            threshold: Finite, in [0, 1]; 0 is a real threshold. Compared with a tolerance of 1e-9.
+
+        >>> from niceeval_expect import similarity
+        >>> similarity("colour").at_least(0.8).evaluate("color").code
+        'met'
+        """
+        return ThresholdedMatch(self, "at_least", _threshold("at_least", threshold))
+
+    def at_most(self, threshold: float, /) -> "ThresholdedMatch":
+        """Return the same measurement with the condition that it is at most `threshold`.
+
+        Args:
+            threshold: Finite, in [0, 1]. Compared with a tolerance of 1e-9.
+        """
+        return ThresholdedMatch(self, "at_most", _threshold("at_most", threshold))
+
+
+def _threshold(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name}() takes a finite number from 0 to 1, got {value!r}")
+    return value
+
+
+def _digits(value: float, threshold: float) -> str:
+    """Return `value` with as few decimals, from two on, as tell it apart from the threshold."""
+    for decimals in (2, 3, 4, 6, 9):
+        text = f"{value:.{decimals}f}"
+        if text != f"{threshold:.{decimals}f}" or abs(value - threshold) <= TOLERANCE:
+            return text
+    return repr(value)
+
+
+@attrs.frozen(eq=False, repr=False)
+class ThresholdedMatch(ValueMatch):
+    """A measurement with a condition: it composes like a boolean, met is matched, below and above are mismatched."""
+
+    _spec_name = "threshold"
+    measure: ScoreMatch
+    relation: str
+    threshold: float
+
+    def _args(self) -> dict[str, object]:
+        return {"of": self.measure, "relation": self.relation, "threshold": self.threshold}
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.measure,)
+
+    def __repr__(self) -> str:
+        return f"{self.measure!r}.{self.relation}({self.threshold!r})"
+
+    def _evaluate(self, subject: object, pointer: str) -> Evaluation:
+        inner = evaluate_part(self.measure, subject, pointer)
+        if inner.outcome != "measured" or inner.value is None:
+            return inner
+        value, limit = inner.value, self.threshold
+        if self.relation == "at_least":
+            code = "met" if value >= limit - TOLERANCE else "below"
+        else:
+            code = "met" if value <= limit + TOLERANCE else "above"
+        shown = _digits(value, limit)
+        message = f"measured {shown}, {self.relation.replace('_', ' ')} {limit} is {'met' if code == 'met' else 'not met'}"
+        children = (inner.diagnostic,) if inner.diagnostic.message or inner.diagnostic.children else ()
+        diagnostic = Diagnostic(
+            code, message, pointer, f"{self.relation.replace('_', ' ')} {limit}", value, None, children
+        )
+        outcome: Outcome = "matched" if code == "met" else "mismatched"
+        return Evaluation(outcome, diagnostic, value=value, examined=inner.examined)
+
+
+def _rebuild_threshold(args: Mapping[str, Any]) -> Match:
+    measure: ScoreMatch = args["of"]
+    return measure.at_least(args["threshold"]) if args["relation"] == "at_least" else measure.at_most(args["threshold"])
+
+
+register("threshold", _rebuild_threshold)

@@ -1,0 +1,294 @@
+"""Python's regular expressions, run by the `regex` library under a time budget.
+
+`re` decides what a pattern means; `regex` has the time budget and releases the interpreter lock. The source is
+rewritten token by token so that the second reads it as the first does: what is only syntax to `regex` (fuzzy ``{e}``,
+POSIX classes, set operations) is escaped, the character classes on which the two differ are spelled out, and scoped
+``a`` and ``u`` flags are refused. Two differences are left: letters that entered Unicode after this Python's tables
+count as letters, and a case-insensitive backreference takes more variants of a letter as the same (``s`` and ``ſ``).
+"""
+
+import functools
+import re
+import unicodedata
+from typing import Final
+
+import attrs
+import regex
+
+__all__ = ["Engine", "engine"]
+
+_FLAGS: Final = (
+    (re.IGNORECASE, regex.IGNORECASE),
+    (re.MULTILINE, regex.MULTILINE),
+    (re.DOTALL, regex.DOTALL),
+    (re.ASCII, regex.ASCII),
+    (re.VERBOSE, 0),
+)
+_CONTROL: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_QUANTIFIER: Final = re.compile(r"\{([0-9]*)(,?)([0-9]*)\}")
+_FLAG_GROUP: Final = re.compile(r"\(\?([aiLmsux]*)(?:-([imsx]+))?([:)])")
+_SCOPED_CASE: Final = re.compile(r"\(\?[aLmsux-]*i[-aLmsux]*:")
+_NAMED_GROUP: Final = re.compile(r"\(\?P<\w+>|\(\?<?[=!]|\(\?>")
+_REFERENCE: Final = re.compile(r"\(\?P=(\w+)\)")
+_CONDITION: Final = re.compile(r"\(\?\((\w+)\)")
+_COMMENT: Final = re.compile(r"\(\?#[^)]*\)")
+_NUMBERED: Final = re.compile(r"[0-7]{3}|[0-9]{1,2}")
+_OCTAL: Final = re.compile(r"[0-7]{1,3}")
+_HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
+
+_ANY: Final = r"\x00-\U0010ffff"
+# What str.isspace() and str.isalnum() say, which is what `re` means, in the vocabulary of `regex`.
+_SPACE: Final = r"\s\x1c-\x1f"
+_NOT_SPACE: Final = r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}\p{Cs}\p{Cn}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
+_WORD: Final = r"\p{L}\p{N}_"
+_NOT_WORD: Final = (
+    r"\p{M}\p{Z}\p{C}\p{S}\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}\u203f\u2040\u2054\ufe33\ufe34\ufe4d-\ufe4f\uff3f"
+)
+_BOUNDARY: Final = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
+_NO_BOUNDARY: Final = f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))"
+# Whether \B matches the empty text changed in Python 3.14.
+_NOT_IF_EMPTY: Final = r"(?!\A\Z)" if re.search(r"\B", "") is None else ""
+
+_DOTLESS: Final = "iIİı"
+"""The one family of letters that `re` and `regex` do not join alike when case is ignored."""
+
+
+@attrs.frozen(eq=False)
+class Engine:
+    """A compiled pattern.
+
+    Attributes:
+        source: The pattern as `re` reads it.
+        flags: The flags of `re` in effect.
+        groups: The number of capture groups.
+        names: The names of capture groups and their numbers.
+    """
+
+    source: str
+    flags: int
+    groups: int
+    names: dict[str, int]
+    _narrow: "regex.Pattern[str]"
+
+    def find(self, text: str, *, full: bool, seconds: float) -> "regex.Match[str] | None":
+        """Return the first match in the text (of the whole text if `full`).
+
+        Raises:
+            TimeoutError: When the budget is exceeded.
+        """
+        compiled = self._narrow if text.isascii() else _compiled(self.source, self.flags, True)
+        find = compiled.fullmatch if full else compiled.search
+        return find(text, timeout=seconds, concurrent=True)
+
+    def with_flags(self, flags: int) -> "Engine":
+        """Return the same pattern with these flags instead."""
+        return attrs.evolve(self, flags=flags, narrow=_compiled(self.source, flags, False))
+
+
+@functools.lru_cache(maxsize=1024)
+def engine(source: str, ascii: bool = False) -> Engine:
+    """Validate the pattern with `re` and compile it.
+
+    Raises:
+        re.error: If `re` refuses the pattern.
+        ValueError: If a flag in the pattern contradicts `ascii`, or the engine cannot read the pattern as `re` does.
+    """
+    checked = re.compile(source, re.ASCII if ascii else 0)
+    flags = sum(flag for flag, _ in _FLAGS if checked.flags & flag)
+    narrow = _compiled(source, flags, False)
+    return Engine(source, flags, checked.groups, dict(checked.groupindex), narrow)
+
+
+@functools.lru_cache(maxsize=2048)
+def _compiled(source: str, flags: int, wide: bool) -> "regex.Pattern[str]":
+    text = _Translator(source, flags, wide).translate()
+    if wide and text == _Translator(source, flags, False).translate():
+        return _compiled(source, flags, False)
+    try:
+        own = sum(other for flag, other in _FLAGS if flags & flag)
+        return regex.compile(text, own | regex.VERSION0, cache_pattern=False)
+    except regex.error as error:
+        raise ValueError(f"the engine cannot read it: {error}") from error
+
+
+class _Translator:
+    """One walk over a pattern that `re` has accepted.
+
+    `wide` is for texts with non-ASCII characters; over ASCII text the native classes mean the same and are faster.
+    """
+
+    def __init__(self, source: str, flags: int, wide: bool) -> None:
+        self.source = source
+        self.at = 0
+        self.ascii = bool(flags & re.ASCII)
+        self.wide = wide and not self.ascii
+        self.ignorecase = bool(flags & re.IGNORECASE)
+        self.mixed = bool(_SCOPED_CASE.search(source))
+        self.verbose = bool(flags & re.VERBOSE)
+        self.outer: list[tuple[bool, bool]] = []
+        self.out: list[str] = []
+
+    def translate(self) -> str:
+        source, out = self.source, self.out
+        while self.at < len(source):
+            char = source[self.at]
+            if self.verbose and char in " \t\n\r\v\f":
+                self.at += 1
+            elif self.verbose and char == "#":
+                end = source.find("\n", self.at)
+                self.at = len(source) if end < 0 else end + 1
+            elif char == "\\":
+                out.append(self._escape())
+            elif char == "[":
+                out.append(self._set())
+            elif char == "(":
+                out.append(self._group())
+            elif char == ")":
+                self.ignorecase, self.verbose = self.outer.pop()
+                self._take(char)
+            elif char == "{":
+                out.append(self._brace())
+            elif char in ".^$|*+?":
+                self._take(char)
+            else:
+                self.at += 1
+                out.append(self._literal(char))
+        return "".join(out)
+
+    def _take(self, text: str) -> None:
+        self.out.append(text)
+        self.at += len(text)
+
+    def _literal(self, char: str) -> str:
+        if self.ignorecase and not self.ascii and char in _DOTLESS and (self.wide or not char.isascii()):
+            return f"[{_DOTLESS}]"
+        return _quoted(char)
+
+    def _brace(self) -> str:
+        found = _QUANTIFIER.match(self.source, self.at)
+        if found is None or found.group() == "{}":
+            self.at += 1
+            return r"\{"
+        self.at = found.end()
+        low, comma, high = found.groups()
+        return f"{{{low or 0}{comma}{high}}}"
+
+    def _group(self) -> str:
+        if not self.source.startswith("(?", self.at):
+            return self._open("(", 1)
+        if found := _COMMENT.match(self.source, self.at):
+            self.at = found.end()
+            return ""
+        if found := _REFERENCE.match(self.source, self.at):
+            self.at = found.end()
+            return found.group()
+        if found := _CONDITION.match(self.source, self.at):
+            name = found[1]
+            return self._open(f"(?({int(name) if name.isdecimal() else name})", found.end() - self.at)
+        if found := _NAMED_GROUP.match(self.source, self.at):
+            return self._open(found.group(), found.end() - self.at)
+        found = _FLAG_GROUP.match(self.source, self.at)
+        if found is None:
+            raise ValueError(f"the construct at position {self.at} is not known; write it another way")
+        on, off, end = found[1], found[2] or "", found[3]
+        if end == ")":
+            self.at = found.end()
+            return ""
+        if "a" in on or "u" in on:
+            raise ValueError(f"{found.group()!r} sets a or u for a part only; use ascii=True or (?a) for the whole")
+        kept_on, kept_off = on.replace("x", ""), off.replace("x", "")
+        text = self._open(f"(?{kept_on}{'-' if kept_off else ''}{kept_off}:", found.end() - self.at)
+        self.ignorecase = (self.ignorecase or "i" in on) and "i" not in off
+        self.verbose = (self.verbose or "x" in on) and "x" not in off
+        return text
+
+    def _open(self, text: str, size: int) -> str:
+        self.outer.append((self.ignorecase, self.verbose))
+        self.at += size
+        return text
+
+    def _escape(self) -> str:
+        char = self.source[self.at + 1]
+        if char in "dDsSwW":
+            self.at += 2
+            category = self._category(char)
+            return category if category == "\\" + char else f"[{category}]"
+        if char in "AZz":
+            self.at += 2
+            return r"\A" if char == "A" else r"\Z"
+        if char in "bB":
+            self.at += 2
+            edge = (_BOUNDARY if char == "b" else _NO_BOUNDARY) if self.wide else "\\" + char
+            return edge + (_NOT_IF_EMPTY if char == "B" else "")
+        if char.isdecimal() and char != "0":
+            found = _NUMBERED.match(self.source, self.at + 1)
+            if found is not None and len(found.group()) < 3:
+                self.at = found.end()
+                return rf"\g<{found.group()}>"
+        return self._literal(self._escaped())
+
+    def _escaped(self) -> str:
+        """Read the escape of one character."""
+        char = self.source[self.at + 1]
+        start = self.at + 2
+        if char in _HEX_DIGITS:
+            self.at = start + _HEX_DIGITS[char]
+            return chr(int(self.source[start : self.at], 16))
+        if char == "N":
+            end = self.source.index("}", start)
+            self.at = end + 1
+            return unicodedata.lookup(self.source[start + 1 : end])
+        if found := _OCTAL.match(self.source, self.at + 1):
+            self.at = found.end()
+            return chr(int(found.group(), 8))
+        self.at = start
+        return _CONTROL.get(char, char)
+
+    def _category(self, char: str) -> str:
+        if char in "sS" and not self.ascii:
+            return _SPACE if char == "s" else _NOT_SPACE
+        if char in "wW" and self.wide:
+            return _WORD if char == "w" else _NOT_WORD
+        return "\\" + char
+
+    def _set(self) -> str:
+        source = self.source
+        self.at += 1
+        parts: list[str] = []
+        if negated := source[self.at] == "^":
+            self.at += 1
+        first, dotless, categories = True, False, set[str]()
+        while first or source[self.at] != "]":
+            first = False
+            if source[self.at] == "\\" and source[self.at + 1] in "dDsSwW":
+                categories.add(source[self.at + 1])
+                parts.append(self._category(source[self.at + 1]))
+                self.at += 2
+                continue
+            low = high = self._member()
+            if source[self.at] == "-" and source[self.at + 1] != "]":
+                self.at += 1
+                high = self._member()
+            parts.append(_quoted(low) if low == high else f"{_quoted(low)}-{_quoted(high)}")
+            dotless = dotless or any(low <= char <= high for char in _DOTLESS)
+        self.at += 1
+        if any(category.swapcase() in categories for category in categories):
+            # The engine takes [^\D\d] for any character; it is none.
+            parts = [_ANY]
+        elif dotless and self.ignorecase and not self.ascii:
+            parts.append(_DOTLESS)
+        members = "".join(parts)
+        if negated and self.mixed:
+            # Where case is ignored in a part only, the engine's first-character test ignores it in negated sets too.
+            return f"(?:(?![{members}])[{_ANY}])"
+        return f"[{'^' if negated else ''}{members}]"
+
+    def _member(self) -> str:
+        if self.source[self.at] == "\\":
+            return self._escaped()
+        self.at += 1
+        return self.source[self.at - 1]
+
+
+def _quoted(char: str) -> str:
+    return char if char.isalnum() or not char.isascii() else "\\" + char

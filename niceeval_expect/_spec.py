@@ -1,0 +1,157 @@
+"""`spec()` and `from_spec()`: a match as data, and code inside it as a name with a digest."""
+
+import functools
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from niceeval_expect._codec import decode, encode
+
+if TYPE_CHECKING:
+    from niceeval_expect._match import Match
+
+__all__ = ["argument_to_data", "canonical", "code_reference", "digest", "from_spec", "is_rebuildable", "register"]
+
+_BUILDERS: Final[dict[str, Callable[[Mapping[str, Any]], "Match"]]] = {}
+_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def register(name: str, build: Callable[[Mapping[str, Any]], "Match"]) -> None:
+    """Teach `from_spec` to rebuild the matches whose spec says ``{"match": name}``."""
+    if name in _BUILDERS:
+        raise ValueError(f"a match named {name!r} is registered already; choose another name")
+    _BUILDERS[name] = build
+
+
+def canonical(spec: Mapping[str, Any]) -> str:
+    """Return the spec as ASCII JSON text with sorted keys."""
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(text: str) -> str:
+    """Return 32 hexadecimal digits of BLAKE2b over the text."""
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def argument_to_data(value: object) -> Any:
+    """Return one argument of a match as JSON-safe data: matches by their spec, code by name and digest."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return encode(value)
+    if isinstance(value, list | tuple) and kind in (list, tuple):
+        items = [argument_to_data(item) for item in value]
+        # A tuple equals a list everywhere in JSON semantics, so that only the items matter.
+        return items
+    if isinstance(value, dict) and kind is dict and all(type(key) is str and key != "$" for key in value):
+        return {key: argument_to_data(item) for key, item in value.items()}
+    spec = getattr(value, "spec", None)
+    if spec is not None and hasattr(value, "canonical_spec"):
+        return {"$": "match", **spec()}
+    if isinstance(value, type) or (callable(value) and not hasattr(value, "pattern")):
+        return code_reference(value)
+    return encode(value)
+
+
+def code_reference(value: Any) -> dict[str, Any]:
+    """Return what names a piece of code: module, qualified name, a digest of its source and of what it closes over."""
+    target = inspect.unwrap(value.func) if isinstance(value, functools.partial) else value
+    if not hasattr(target, "__qualname__"):
+        target = type(target)
+    reference = {
+        "$": "code",
+        "module": str(getattr(target, "__module__", "")),
+        "name": str(target.__qualname__),
+        "digest": _source_digest(getattr(target, "__code__", target)),
+    }
+    captured = _captured(value)
+    if captured:
+        reference["captured"] = digest(canonical({"captured": captured}))
+    return reference
+
+
+@functools.lru_cache(maxsize=4096)
+def _source_digest(code: Any) -> str:
+    try:
+        text = inspect.getsource(code)
+    except (OSError, TypeError):
+        text = repr((getattr(code, "co_code", b""), getattr(code, "co_names", ()), getattr(code, "co_consts", ())))
+    return digest(json.dumps(text))
+
+
+def _captured(value: Any) -> list[Any]:
+    found: list[object] = []
+    if isinstance(value, functools.partial):
+        found += [value.args, value.keywords]
+        value = value.func
+    found += list(getattr(value, "__defaults__", None) or ())
+    found += (getattr(value, "__kwdefaults__", None) or {}).values()
+    for cell in getattr(value, "__closure__", None) or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:
+            continue
+    return [_captured_value(item) for item in found]
+
+
+def _captured_value(item: object) -> Any:
+    if isinstance(item, type) or callable(item):
+        return f"{getattr(item, '__module__', '')}.{getattr(item, '__qualname__', type(item).__qualname__)}"
+    notes: list[str] = []
+    data = encode(item, notes=notes)
+    return data if not notes else type(item).__qualname__
+
+
+def is_rebuildable(canonical_spec: str) -> bool:
+    """Tell whether the spec names no code; plain text that only looks like it is escaped by the codec."""
+    return '"$":"code"' not in canonical_spec
+
+
+def from_spec(spec: Mapping[str, Any], /) -> "Match":
+    """Rebuild the match that `spec()` described.
+
+    Args:
+        spec: A mapping with a ``match`` name and its arguments.
+
+    Returns:
+        A match equal to the one that gave the spec.
+
+    Raises:
+        ValueError: If the name is unknown, an argument is missing or wrong, or the spec names code
+            (a predicate, a model class) that it cannot rebuild.
+
+    >>> from niceeval_expect import from_spec
+    >>> from_spec({"match": "one_of", "options": ["a", "b"]})
+    one_of(['a', 'b'])
+    """
+    name = spec.get("match") if isinstance(spec, Mapping) else None
+    if not isinstance(name, str):
+        raise ValueError(f'a spec is a mapping with a "match" name, got {spec!r:.200}')
+    build = _BUILDERS.get(name)
+    if build is None:
+        raise ValueError(f"no match named {name!r} is known; known are {', '.join(sorted(_BUILDERS))}")
+    args = {key: _argument_from_data(value, name) for key, value in spec.items() if key not in ("match", "$")}
+    try:
+        return build(args)
+    except KeyError as error:
+        raise ValueError(f"the spec of {name} lacks {error.args[0]!r}") from None
+    except TypeError as error:
+        raise ValueError(f"the spec of {name} does not rebuild: {error}") from error
+
+
+def _argument_from_data(data: Any, owner: str) -> Any:
+    if isinstance(data, list):
+        return [_argument_from_data(item, owner) for item in data]
+    if isinstance(data, dict):
+        tag = data.get("$")
+        if tag == "match":
+            return from_spec(data)
+        if tag == "code":
+            raise ValueError(
+                f"{owner} holds code that a spec can only name: {data.get('module')}.{data.get('name')} "
+                f"(source digest {data.get('digest')}); build the match where that code can be imported"
+            )
+        if tag is None:
+            return {key: _argument_from_data(item, owner) for key, item in data.items()}
+    return decode(data)
