@@ -99,8 +99,11 @@ class _Reader:
 
     def _text(self, value: Any) -> str:
         """Return a text of a conversation, which may be given by the digest of the subject that it is."""
-        if isinstance(value, Mapping):
-            value = ((self._document.get("subjects") or {}).get(value.get("subject")) or {}).get("value", "")
+        if isinstance(value, Mapping) and value.get("$") == "subject":
+            try:
+                value = self._subject(value["digest"]).encoded()
+            except RecordError as error:
+                return f"({error})"
         return value if isinstance(value, str) else str(decode(value))
 
     def assertion(self, entry: Mapping[str, Any]) -> AssertionResult:

@@ -21,6 +21,8 @@ _WHOLE: Final = frozenset({"called", "count", "every", "loop", "none", "not", "o
 """Codes that speak about everything in scope: the sentence says what was there, and no single part does."""
 _PHRASES: Final = _WHOLE | {"above", "below", "excludes", "length", "met", "predicate", "range", "type"}
 """Codes whose expectation is wording about the value, and not a value."""
+_POSITIONAL: Final = frozenset({"label", "name", "of", "path", "predicate", "regex", "text"})
+"""Arguments that a call gives by their place."""
 _OPTIONS: Final = frozenset({"enum", "literal_error"})
 
 
@@ -175,13 +177,29 @@ def _tagged(value: Mapping[str, Any]) -> str:
 def _call(spec: Mapping[str, Any]) -> str:
     name = str(spec.get("match", "?"))
     args = {key: value for key, value in spec.items() if key not in ("match", "$")}
-    if name == "threshold" and isinstance(args.get("of"), Mapping):
-        return f"{_call(args['of'])}.{args.get('relation')}({_value(args.get('threshold'))})"
-    if list(args) == ["of"] and isinstance(args["of"], list):
-        return f"{name}({', '.join(map(_value, args['of']))})"
-    if len(args) == 1:
-        return f"{name}({_value(next(iter(args.values())))})"
-    return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in args.items())})"
+    inner = args.get("of")
+    if name == "threshold" and isinstance(inner, Mapping):
+        return f"{_call(inner)}.{args.get('relation')}({_value(args.get('threshold'))})"
+    if name == "counted_tool_match" and isinstance(inner, Mapping):
+        return f"{_call(inner)}.{_quantifier(args)}"
+    if isinstance(args.get("type"), Mapping):
+        args.pop("json_schema", None)
+        return f"{name}({_value(args.pop('type'))}{''.join(f', {key}={_value(value)}' for key, value in args.items())})"
+    if list(args) == ["of"] and isinstance(inner, list):
+        return f"{name}({', '.join(map(_value, inner))})"
+    return f"{name}({', '.join(_argument(key, value, alone=len(args) == 1) for key, value in args.items())})"
+
+
+def _quantifier(args: Mapping[str, Any]) -> str:
+    name, low, high = args.get("quantifier"), args.get("low"), args.get("high")
+    if name == "every":
+        return "every(if_any=True)" if low == 0 else "every()"
+    bounds = [low, high] if name == "between" else [high if name == "at_most" else low]
+    return f"{name}({', '.join(map(_value, bounds))})"
+
+
+def _argument(name: str, value: Any, *, alone: bool) -> str:
+    return _value(value) if alone or name in _POSITIONAL else f"{name}={_value(value)}"
 
 
 def printable(text: str) -> str:

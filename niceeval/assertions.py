@@ -1,86 +1,34 @@
 """Assertions: the log of one attempt, the only mutable list, and what registering an entry means."""
 
-import inspect
+import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias, final
 
 import anyio
 
-from niceeval.codec import EncodedSubject
-from niceeval.errors import AuthoringError
-from niceeval.evidence import Evidence
-from niceeval.signals import StopSignal, site
+from niceeval.errors import AuthoringError, told
+from niceeval.evidence import PLAIN, Evidence, evidence_of, not_a_subject
+from niceeval.signals import SkipSignal, StopSignal, site
 from niceeval.verdict import Part, decide, earn, exact
-from niceeval_expect import BooleanMatch, CountedToolMatch, Evaluation, EventMatch, Match, ScoreMatch, ThresholdedMatch
-from niceeval_expect import ParsingMatch, ToolMatch, ValueMatch
+from niceeval_expect import (
+    BooleanMatch,
+    CountedToolMatch,
+    Evaluation,
+    EventMatch,
+    Match,
+    ParsingMatch,
+    ScoreMatch,
+    ThresholdedMatch,
+    ToolMatch,
+    ValueMatch,
+)
 from niceeval_expect._evaluation import errored, unavailable
 from niceeval_expect._match import begin, finish
 
 __all__ = ["AssertionLog", "Entry", "ScopeName", "Spawn", "Style", "Yields"]
-
-Style: TypeAlias = Literal["pass", "score"]
-ScopeName: TypeAlias = Literal["turn", "session", "attempt", "value"]
-Kind: TypeAlias = Literal["boolean", "threshold", "measure", "points"]
-Yields: TypeAlias = Callable[[Evaluation], Any]
-Spawn: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
-
-group_path: Final[ContextVar[tuple[str, ...]]] = ContextVar("niceeval_group", default=())
-
-
-@final
-class Entry:
-    """One registered entry while its attempt is open."""
-
-    __slots__ = (
-        "at", "barrier", "coverage", "done", "evaluation", "file", "frozen", "gate", "gated",
-        "group", "key", "kind", "label", "line", "live", "match", "order", "points", "produces", "scope", "snapshot",
-        "stops", "subject", "took", "yields",
-    )  # fmt: skip
-
-    def __init__(self, order: int, kind: Kind, match: Match | None, scope: ScopeName, gate: bool) -> None:
-        self.order = order
-        self.kind = kind
-        self.match = match
-        self.scope = scope
-        self.gate = gate
-        self.gated = False
-        self.produces = isinstance(match, ParsingMatch)
-        self.file, self.line = site(3)
-        self.group = group_path.get()
-        self.key: str | None = None
-        self.label: str | None = None
-        self.points: float | None = None
-        self.stops = False
-        self.frozen = False
-        self.subject: str | None = None
-        self.snapshot = False
-        self.live: Any = None
-        self.evaluation: Evaluation | None = None
-        self.done: anyio.Event | None = None
-        self.barrier: Coroutine[Any, Any, Any] | None = None
-        self.yields: Yields | None = None
-        self.coverage: str | None = None
-        self.at = 0.0
-        self.took = 0.0
-
-    @property
-    def requirement(self) -> str:
-        """What the entry stands for: its key, else its label, else its match."""
-        return self.key or self.label or (repr(self.match) if self.match is not None else "score")
-
-    @property
-    def outcome(self) -> str:
-        """The outcome of the evaluation, once there is one."""
-        return self.evaluation.outcome if self.evaluation is not None else "unavailable"
-
-    @property
-    def measurement(self) -> float | None:
-        """The measured value of a measurement, with or without a threshold."""
-        return self.evaluation.value if self.evaluation is not None and self.kind in ("threshold", "measure") else None
-
 
 @final
 class AssertionLog:
@@ -121,10 +69,10 @@ class AssertionLog:
 
     def admit(self) -> None:
         """Refuse what comes after a stop (with its signal) or after the attempt has closed."""
-        if self.latch is not None:
-            raise StopSignal
         if self.closed:
             raise self.mistake("the attempt has closed; check before its function or block ends", depth=4)
+        if self.latch is not None:
+            raise StopSignal
 
     # -- registering
 
@@ -133,34 +81,42 @@ class AssertionLog:
         self.admit()
         kind = _KINDS.get(type(match)) or self._kind_of(match)
         assert isinstance(match, BooleanMatch | ScoreMatch)
-        if type(subject) not in _PLAIN:
-            problem = _not_a_subject(subject)
+        if type(subject) not in PLAIN:
+            problem = not_a_subject(subject)
             if problem is not None:
                 raise self.refuse(problem)
-        entry = Entry(len(self.entries), kind, match, scope, self._gates and (kind == "boolean" if gate is None else gate))
+        entry = Entry(
+            len(self.entries), kind, match, scope, self._gates and (kind == "boolean" if gate is None else gate)
+        )
         begun = time.perf_counter()
         entry.at = begun - self.started
         entry.live = subject
-        captured = self._capture(entry, subject, match)
-        if captured.problem is not None:
-            entry.evaluation = unavailable(f"subject-not-retainable: {captured.problem}", code="subject-not-retainable")
-        elif match._may_await:
-            self._begin(entry, match, self.evidence.private(subject))
-        else:
-            entry.evaluation = match.evaluate(subject)
+        self._capture(entry, subject, match)
+        if entry.evaluation is None:
+            if match._may_await:
+                self._begin(entry, match, self.evidence.private(subject))
+            else:
+                entry.evaluation = match.evaluate(subject)
         entry.took = time.perf_counter() - begun
         self.entries.append(entry)
         return entry
 
-    def _capture(self, entry: Entry, subject: object, match: Match) -> EncodedSubject:
-        evidence = getattr(match, "_evidence", None)
+    def _capture(self, entry: Entry, subject: object, match: Match) -> None:
+        """Keep the subject; where it cannot be kept, that is how the entry comes out."""
+        evidence = evidence_of(match) if match._may_await else None
         if evidence is not None:
             entry.snapshot = True
-            subject = evidence(subject)
+            try:
+                subject = evidence(subject)
+            except Exception as error:
+                entry.evaluation = errored(f"evidence= raised {told(error)}", exception=error)
+                return
         captured = self.evidence.capture(subject)
         entry.subject = captured.digest
-        entry.snapshot = entry.snapshot or not captured.rebuildable
-        return captured
+        if not captured.rebuildable:
+            entry.snapshot = True
+        if captured.problem is not None:
+            entry.evaluation = unavailable(f"subject-not-retainable: {captured.problem}", code="subject-not-retainable")
 
     def _begin(self, entry: Entry, match: BooleanMatch | ScoreMatch, subject: object) -> None:
         evaluation, replay = begin(match, subject)
@@ -170,21 +126,42 @@ class AssertionLog:
         if self.spawn is None:
             replay.discard()
             raise self.refuse(f"{match!r} is asynchronous, and nothing here can await it", depth=4)
-        entry.done = anyio.Event()
+        done = entry.done = anyio.Event()
+        scope = anyio.CancelScope()
 
         async def settle() -> None:
             begun = time.perf_counter()
             try:
-                entry.evaluation = await finish(match, subject, replay)
-            except Exception as error:
-                entry.evaluation = errored(f"{type(error).__name__}: {error}", exception=error)
+                with scope:
+                    self._settled(entry, await finish(match, subject, replay))
+            except (Exception, StopSignal, SkipSignal, SystemExit) as error:
+                self._settled(entry, errored(told(error), exception=error))
             finally:
-                replay.discard()
                 entry.took += time.perf_counter() - begun
-                assert entry.done is not None
-                entry.done.set()
+                give_up()
 
+        def give_up() -> None:
+            scope.cancel()
+            replay.discard()
+            done.set()
+
+        entry.give_up = give_up
         self.spawn(settle)
+
+    def _settled(self, entry: Entry, evaluation: Evaluation) -> None:
+        # What comes after the attempt has closed is too late: it is recorded as cut off.
+        if not self.closed:
+            entry.evaluation = evaluation
+
+    def close(self) -> None:
+        """Let nothing be registered, configured or settled any more; checks that are still awaited are given up."""
+        self.closed = True
+        for entry in self.entries:
+            if entry.evaluation is None and entry.kind != "points":
+                entry.evaluation = unavailable("the attempt ended before this check did", code="cut-off")
+            if entry.give_up is not None:
+                entry.give_up()
+                entry.give_up = None
 
     def check_scope(
         self, match: BooleanMatch, evidence: object, cut: str, scope: ScopeName, coverage: str | None, yields: Yields | None
@@ -224,12 +201,11 @@ class AssertionLog:
 
     def points(self, value: object, where: str, *, zero: bool) -> float:
         """Return valid points, or raise."""
-        number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
-        if not number or not isinstance(value, int | float) or abs(value) == float("inf"):
-            raise self.refuse(f"{where} takes a finite number of points, got {value!r}", depth=4)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _MOST_POINTS:
+            raise self.refuse(f"{where} takes a finite number of points, got {value!r:.80}", depth=4)
         if value < 0 or (value == 0 and not zero):
             raise self.mistake(f"{where} takes points {'of 0 or more' if zero else 'above 0'}, got {value!r}", depth=4)
-        return value
+        return value if type(value) is int else float(value)
 
     def _kind_of(self, match: object) -> Kind:
         if isinstance(match, ThresholdedMatch):
@@ -243,7 +219,9 @@ class AssertionLog:
         elif isinstance(match, EventMatch):
             raise self.refuse(f"check() compares values; register {match!r} with event(...)", depth=4)
         else:
-            raise self.refuse(f"check() takes a match as its second argument, got {match!r}; wrap a value in equals(...)", depth=4)
+            raise self.refuse(
+                f"check() takes a match as its second argument, got {match!r}; wrap a value in equals(...)", depth=4
+            )
         _KINDS[type(match)] = kind
         return kind
 
@@ -287,16 +265,4 @@ class AssertionLog:
 
 
 _KINDS: Final[dict[type, Kind]] = {}
-_PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple, set, frozenset, bytes})
-
-
-def _not_a_subject(subject: object) -> str | None:
-    """Return why a value cannot be a subject, or None."""
-    if isinstance(subject, Match):
-        return f"check() takes the subject first and the match second, got the match {subject!r} as subject"
-    if inspect.isawaitable(subject):
-        return f"check() got {type(subject).__name__} as subject, which has not been awaited: did you forget await?"
-    if hasattr(type(subject), "__next__") or hasattr(type(subject), "__anext__"):
-        return f"check() got an iterator as subject, which reading would use up; pass list(...) of it, got {subject!r}"
-    refusal = getattr(type(subject), "_not_a_subject", None)
-    return str(refusal) if refusal is not None else None
+_MOST_POINTS: Final = sys.float_info.max

@@ -97,9 +97,7 @@ class AttemptState:
                 "this eval sends a message and no agent was given: name one with --agent module:attr, "
                 "`agent` in [tool.niceeval], or agent=... in run_eval() and attempt()"
             )
-        context = session.context if schema is None else session.context.for_turn(schema)
-        if timeout is not None or self.deadline is not None:
-            context = session.context.for_turn(schema)
+        context = session.context.for_turn(schema)
         begun = time.perf_counter()
         try:
             if timeout is None:

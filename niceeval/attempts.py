@@ -139,7 +139,12 @@ def close(
             entry.evaluation = unavailable("the attempt ended before this check did", code="cut-off")
     log.closed = True
     folded = _fold(state, ending)
-    head: dict[str, Any] = {**identity, "status": folded.status, "started": _started(duration), "duration": round(duration, 6)}
+    head: dict[str, Any] = {
+        **identity,
+        "status": folded.status,
+        "started": _started(duration),
+        "duration": round(duration, 6),
+    }
     if state.log.latch is not None:
         head["stopped_by"] = state.log.latch.requirement
     for name, value in (("reason", folded.reason), ("score", folded.score), ("partial_score", folded.partial_score)):
@@ -173,4 +178,3 @@ def _error(error: BaseException) -> dict[str, str]:
     shown = error.__cause__ if isinstance(error, AgentFailed) and error.__cause__ is not None else error
     trace = "".join(traceback.format_exception(shown, limit=-20))
     return {"type": type(error).__name__, "message": str(error), "traceback": trace[-16_384:]}
-

@@ -78,7 +78,9 @@ def _stored(text: str, blob: Callable[[bytes], str]) -> str:
     return to_json({"$": "blob", "sha256": blob(text.encode("ascii")), "size": len(text)})
 
 
-def _subject(log: AssertionLog, digest: str, text: str, blob: Callable[[bytes], str], names: tuple[str, ...] = ()) -> str:
+def _subject(
+    log: AssertionLog, digest: str, text: str, blob: Callable[[bytes], str], names: tuple[str, ...] = ()
+) -> str:
     subject = log.evidence.subjects[digest]
     if subject.problem is not None:
         return f'"{digest}":{to_json({"type": subject.type, "size": subject.size})}'

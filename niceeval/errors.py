@@ -1,14 +1,14 @@
 """What can go wrong, as a tree.
 
-    NiceEvalError
-    ├── AuthoringError        the eval itself is written wrongly
-    ├── AgentUnavailable      the agent could not be reached: not a result
-    ├── AgentFailed           the agent broke: a result
-    ├── AgentReferenceError   `module:attr` does not lead to an agent
-    ├── ConfigError           `[tool.niceeval]` or an option is wrong
-    ├── EvalLoadError         an eval file, an id or a dataset row cannot be used
-    └── RecordError           the record cannot be read or written
-        (RecordWarning        something was skipped while reading; the rest is there)
+NiceEvalError
+├── AuthoringError        the eval itself is written wrongly
+├── AgentUnavailable      the agent could not be reached: not a result
+├── AgentFailed           the agent broke: a result
+├── AgentReferenceError   `module:attr` does not lead to an agent
+├── ConfigError           `[tool.niceeval]` or an option is wrong
+├── EvalLoadError         an eval file, an id or a dataset row cannot be used
+└── RecordError           the record cannot be read or written
+(RecordWarning        something was skipped while reading; the rest is there)
 """
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "NiceEvalError",
     "RecordError",
     "RecordWarning",
+    "message_of",
+    "told",
 ]
 
 
@@ -54,6 +56,28 @@ class EvalLoadError(NiceEvalError):
 
 class RecordError(NiceEvalError):
     """A record cannot be read or written."""
+
+
+def told(error: BaseException) -> str:
+    """Return type and message of an exception as one text; an exception that cannot be printed has no message.
+
+    >>> told(ValueError("no such order"))
+    'ValueError: no such order'
+    """
+    text = message_of(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception, which its own code may fail to give.
+
+    >>> message_of(KeyError("id"))
+    "'id'"
+    """
+    try:
+        return str(error)
+    except Exception as broken:
+        return f"<its message raised {type(broken).__name__}>"
 
 
 class RecordWarning(UserWarning):

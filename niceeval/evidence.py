@@ -1,15 +1,43 @@
 """Evidence: subjects captured at registration, each stored once per attempt however many checks read it."""
 
+import copy
 import hashlib
-from collections.abc import Iterable
-from typing import Final, final
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Final, final
 
 from niceeval.codec import EncodedSubject, encode_subject
-from niceeval_expect._freeze import freeze
+from niceeval_expect import Match
 
-__all__ = ["Evidence"]
+__all__ = ["PLAIN", "Evidence", "evidence_of", "not_a_subject"]
 
+PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple, set, frozenset, bytes})
+"""Types whose values are subjects without another look."""
+
+_ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes, complex, frozenset})
+_SAME_SUBJECT: Final = frozenset({"all_of", "any_of", "not_"})
 _TEXT_LIMIT: Final = 1 << 16
+
+
+def evidence_of(match: Match) -> Callable[[Any], object] | None:
+    """Return the function that says what to keep of the subject, as the match or a part over the same subject gives it."""
+    own: Callable[[Any], object] | None = getattr(match, "_evidence", None)
+    if own is not None or match._spec_name not in _SAME_SUBJECT:
+        return own
+    inner = (evidence_of(part) for part in match._parts() if isinstance(part, Match))
+    return next((found for found in inner if found is not None), None)
+
+
+def not_a_subject(subject: object) -> str | None:
+    """Return why a value cannot be a subject, or None."""
+    if isinstance(subject, Match):
+        return f"check() takes the subject first and the match second, got the match {subject!r} as subject"
+    if inspect.isawaitable(subject):
+        return f"check() got {type(subject).__name__} as subject, which has not been awaited: did you forget await?"
+    if hasattr(type(subject), "__next__") or hasattr(type(subject), "__anext__"):
+        return f"check() got an iterator as subject, which reading would use up; pass list(...) of it, got {subject!r}"
+    refusal = getattr(type(subject), "_not_a_subject", None)
+    return str(refusal) if refusal is not None else None
 
 
 @final
@@ -51,8 +79,36 @@ class Evidence:
         return self._texts.items()
 
     def private(self, value: object) -> object:
-        """Return a copy for an evaluation that goes on after registration."""
-        return freeze(value)
+        """Return a copy of the same types for an evaluation that goes on after registration.
+
+        What cannot be copied (a lock, a socket) is given as it is.
+        """
+        try:
+            return _copied(value)
+        except RecursionError:
+            pass
+        try:
+            return copy.deepcopy(value)  # follows cycles
+        except Exception:
+            return value
 
     def _keep(self, subject: EncodedSubject) -> EncodedSubject:
         return self.subjects.setdefault(subject.digest, subject)
+
+
+def _copied(value: Any) -> Any:
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    if kind is list:
+        return [_copied(item) for item in value]
+    if kind is tuple:
+        return tuple(map(_copied, value))
+    if kind is set:
+        return set(value)
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value

@@ -21,7 +21,9 @@ class _Handle:
     """What every handle does: name the requirement and the entry."""
 
     __slots__ = ("_entry", "_log")
-    _not_a_subject: ClassVar[str] = "check() got a handle as subject; check the value itself, or `await handle` for its result"
+    _not_a_subject: ClassVar[str] = (
+        "check() got a handle as subject; check the value itself, or `await handle` for its result"
+    )
 
     def __init__(self, log: AssertionLog, entry: Entry) -> None:
         self._log = log
@@ -65,12 +67,14 @@ class _Handle:
         return value
 
     def _configurable(self, method: str, used: bool) -> None:
+        if self._log.closed:
+            raise self._log.mistake(
+                f".{method}() came after the attempt closed; configure the entry where it is registered"
+            )
         if used:
             raise self._log.mistake(f".{method}() was used already on this entry; each method may be used once")
         if self._entry.frozen:
             raise self._log.mistake(f".{method}() came after the entry was awaited; configure it before")
-        if self._log.closed:
-            raise self._log.mistake(f".{method}() came after the attempt closed; configure the entry where it is registered")
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -106,7 +110,9 @@ class MeasureHandle(_Handle):
         """
         log, entry = self._log, self._entry
         if log.style != "score":
-            raise log.mistake(".score() belongs to define_score_eval; in a pass-style eval use .gate() or nothing", depth=2 + 1)
+            raise log.mistake(
+                ".score() belongs to define_score_eval; in a pass-style eval use .gate() or nothing", depth=2 + 1
+            )
         self._configurable("score", entry.points is not None)
         entry.points = log.points(points, ".score()", zero=False)
         return self
@@ -157,7 +163,9 @@ class Handle(MeasureHandle, Generic[V]):
         """
         log, entry = self._log, self._entry
         if entry.kind == "measure":
-            raise log.mistake(".or_stop() needs a condition: give the match a threshold with .at_least(n) or .at_most(n)")
+            raise log.mistake(
+                ".or_stop() needs a condition: give the match a threshold with .at_least(n) or .at_most(n)"
+            )
         self._configurable("or_stop", entry.stops)
         entry.stops = True
         entry.gate = entry.gate or log.style == "pass"

@@ -58,6 +58,13 @@ class Redactor:
         longest_first = sorted(named.items(), key=lambda item: -len(item[0]))
         return cls(tuple(forms_of(name, value) for value, name in longest_first))
 
+    def joined(self, other: "Redactor") -> "Redactor":
+        """Return a redactor for the secrets of both."""
+        if other is self:
+            return self
+        secrets = dict.fromkeys((*self.secrets, *other.secrets))
+        return Redactor(tuple(sorted(secrets, key=lambda secret: -len(secret.forms[0].text))))
+
     def touches(self, text: str) -> bool:
         """Return whether encoded JSON text may hold a form of a secret; no false "no"."""
         for anchor, secret in self._probes:

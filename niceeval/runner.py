@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, Protocol, final
 
 import anyio
@@ -207,25 +208,31 @@ class _Run:
     ) -> None:
         """Run one attempt and write it, however it ends."""
         state = AttemptState(
-            agent=agent, style=eval_.style, attempt_id=attempt_id(self.writer.id, ref), attempt=ref.attempt, timeout=self.timeout
+            agent=agent,
+            style=eval_.style,
+            attempt_id=attempt_id(self.writer.id, ref),
+            attempt=ref.attempt,
+            timeout=self.timeout,
         )
         state.log.spawn = self.spawn
-        redactor = current_redactor(self.declared)
+        before = current_redactor(self.declared)
         self.progress.attempt_started(ref)
         t = EvalContext(state)
         try:
             ending = await run_body(state, lambda: eval_(t, case) if eval_.has_cases else eval_(t), self.timeout)
             await settle(state)
         except anyio.get_cancelled_exc_class():
-            self._write(ref, state, Ending(error="interrupted"), redactor)
+            self._write(ref, state, Ending(error="interrupted"), before)
             raise
         else:
-            self._write(ref, state, ending, redactor)
+            self._write(ref, state, ending, before)
         finally:
             slots.release()
 
-    def _write(self, ref: AttemptRef, state: AttemptState, ending: Ending, redactor: Redactor) -> None:
+    def _write(self, ref: AttemptRef, state: AttemptState, ending: Ending, before: Redactor) -> None:
         finished = None
+        # Secrets that were known when the attempt started, and those registered while it ran.
+        redactor = before.joined(current_redactor(self.declared))
         try:
             finished = close_and_append(self.writer, state, ending, ref, redactor)
         except RecordError as error:
@@ -277,11 +284,11 @@ def require_limits(*, attempts: object = 1, concurrency: object = 1, timeout: ob
         raise ValueError(f"timeout is a number of seconds above 0, got {timeout!r}")
 
 
-def writer_for(record: str | os.PathLike[str] | None, header: Mapping[str, Any]) -> RunWriter | MemoryWriter:
+def writer_for(
+    record: str | os.PathLike[str] | None, header: Mapping[str, Any], declared: tuple[str, ...] = ()
+) -> RunWriter | MemoryWriter:
     """Return the writer for a new run: in the record folder `record`, or in memory where it is None."""
-    from pathlib import Path
-
-    tree, _ = current_redactor().redact_tree(dict(header))
+    tree, _ = current_redactor(declared).redact_tree(dict(header))
     return MemoryWriter(tree) if record is None else RunWriter.create(Path(record), tree)
 
 

@@ -58,8 +58,8 @@ class Scope:
             AuthoringError: The attempt has closed.
         """
         log = self._state.log
-        entry = log.check(subject, match, "value")
-        return MeasureHandle(log, entry) if entry.kind == "measure" else Handle(log, entry)
+        # Of a bare measurement too: at run time its gate() and or_stop() are there, to refuse with a sentence.
+        return Handle(log, log.check(subject, match, "value"))
 
     def succeeded(self) -> Handle[None]:
         """Register: every turn completed, and none waits for an answer that nobody gave."""
@@ -148,7 +148,9 @@ class Scope:
             raise
         return claim
 
-    def _over(self, claim: ScopeMatch, channel: str, view: View | None = None, yields: Yields | None = None) -> Handle[Any]:
+    def _over(
+        self, claim: ScopeMatch, channel: str, view: View | None = None, yields: Yields | None = None
+    ) -> Handle[Any]:
         log = self._state.log
         log.admit()
         view = view or self._view()

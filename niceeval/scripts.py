@@ -1,6 +1,7 @@
 """Evals without a runner: ``async with attempt()`` and ``await run_eval()`` in a script or a notebook."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, final
@@ -13,6 +14,7 @@ from niceeval.agents.base import AgentLike
 from niceeval.agents.function import as_agent
 from niceeval.attempt_state import AttemptState
 from niceeval.attempts import NORMAL, Ending, ending_of, settle, timed_out
+from niceeval.config import load_config
 from niceeval.context import EvalContext
 from niceeval.evals.eval import Eval
 from niceeval.record.lines import parse
@@ -31,6 +33,12 @@ from niceeval.runner import (
 )
 
 __all__ = ["attempt", "run_eval"]
+
+
+@lru_cache(maxsize=16)
+def _declared(folder: Path) -> tuple[str, ...]:
+    """Return the names of the secrets that the project around `folder` declares."""
+    return load_config(folder).secrets
 
 
 def _name_of(agent: object) -> str:
@@ -86,9 +94,10 @@ async def run_eval(
         agents = dict(agent) if isinstance(agent, Mapping) else {_name_of(agent): agent}
     for one in agents.values():
         as_agent(one)
-    plan = Plan((eval,), tuple(agents), attempts)
+    declared = _declared(Path.cwd())
+    plan = Plan((eval,), tuple(agents), attempts, declared)
     require_evals(plan)
-    writer = writer_for(record, plan.header())
+    writer = writer_for(record, plan.header(), declared)
     return await execute(plan, agents, concurrency=concurrency, timeout=timeout, writer=writer)
 
 
@@ -97,7 +106,12 @@ class _Attempt:
     """The context manager that `attempt` returns."""
 
     def __init__(
-        self, agent: AgentLike | None, style: Literal["pass", "score"], name: str, timeout: float | None, record: str | Path | None
+        self,
+        agent: AgentLike | None,
+        style: Literal["pass", "score"],
+        name: str,
+        timeout: float | None,
+        record: str | Path | None,
     ) -> None:
         self._agent = None if agent is None else as_agent(agent)
         self._ref = AttemptRef(name, None, "" if agent is None else _name_of(agent), 1)
@@ -109,22 +123,25 @@ class _Attempt:
     async def __aenter__(self) -> EvalContext:
         if self._t is not None:
             raise RuntimeError("an attempt() can be entered once; call attempt() again for another attempt")
-        self._writer: RunWriter | MemoryWriter = writer_for(self._record, self._header())
-        self._state = AttemptState(
-            agent=self._agent, style=self._style, attempt_id=attempt_id(self._writer.id, self._ref), timeout=self._timeout
-        )
-        self._redactor = current_redactor()
+        declared = _declared(Path.cwd())
+        self._writer: RunWriter | MemoryWriter = writer_for(self._record, self._header(), declared)
+        own_id = attempt_id(self._writer.id, self._ref)
+        self._state = AttemptState(agent=self._agent, style=self._style, attempt_id=own_id, timeout=self._timeout)
+        self._declared, self._before = declared, current_redactor(declared)
         self._checks: anyio.abc.TaskGroup = anyio.create_task_group()
         await self._checks.__aenter__()
-        self._state.log.spawn = lambda work: self._checks.start_soon(work)
+        self._state.log.spawn = self._spawn
         self._scope = anyio.CancelScope() if self._timeout is None else anyio.move_on_after(self._timeout)
         self._scope.__enter__()
         self._t = EvalContext(self._state)
         return self._t
 
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._checks.start_soon(work)
+
     def _header(self) -> dict[str, Any]:
         ref = self._ref
-        planned = {"id": ref.eval_id, "style": self._style, "cases": None, "tags": []}
+        planned: dict[str, Any] = {"id": ref.eval_id, "style": self._style, "cases": None, "tags": []}
         return {"agents": [ref.agent] if ref.agent else [], "attempts": 1, "evals": [planned]}
 
     async def __aexit__(
@@ -152,7 +169,8 @@ class _Attempt:
         return caught or ending == NORMAL or late
 
     def _finish(self, ending: Ending) -> None:
-        finished = close_and_append(self._writer, self._state, ending, self._ref, self._redactor)
+        redactor = self._before.joined(current_redactor(self._declared))
+        finished = close_and_append(self._writer, self._state, ending, self._ref, redactor)
         self._writer.seal("interrupted" if ending.error == "interrupted" else "sealed")
         assert self._t is not None
         blobs = RunResult.from_writer(self._writer)

@@ -1,12 +1,15 @@
 """Control flow of an attempt: why its code stopped, and where in the author's files something was said."""
 
+import math
 import os
 import sys
 from pathlib import Path
 from types import FrameType
 from typing import Final, final
 
-__all__ = ["SkipSignal", "StopSignal", "site", "short_path"]
+import anyio
+
+__all__ = ["SkipSignal", "StopSignal", "being_cancelled", "short_path", "site"]
 
 
 @final
@@ -17,6 +20,17 @@ class StopSignal(BaseException):
 @final
 class SkipSignal(BaseException):
     """The eval skipped itself with ``t.skip(reason)``."""
+
+
+def being_cancelled() -> bool:
+    """Tell whether this task is being cancelled, as opposed to having awaited something that was."""
+    if anyio.current_effective_deadline() == -math.inf:
+        return True
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
+        return False
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep

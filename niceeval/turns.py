@@ -96,5 +96,7 @@ def _last_text(evidence: TurnEvidence) -> str:
     if evidence.messages:
         return evidence.messages[-1]
     if evidence.messages is None or evidence.coverage.get("messages") == "none":
-        return AbsentText(evidence.failure or evidence.reasons.get("messages") or "the turn's messages are not reported")
+        return AbsentText(
+            evidence.failure or evidence.reasons.get("messages") or "the turn's messages are not reported"
+        )
     return AbsentText(evidence.failure or "the assistant said nothing in this turn")

@@ -60,8 +60,8 @@ class Replay:
 
     async def settle(self) -> None:
         """Await everything pending, keeping each result or exception at its place."""
-        pending, self.pending = self.pending, []
-        for index, awaitable in pending:
+        while self.pending:
+            index, awaitable = self.pending.pop(0)
             try:
                 self._results[index] = (await awaitable, None)
             except Exception as error:

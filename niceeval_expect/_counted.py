@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Never, Protocol, cast, fi
 import attrs
 
 from niceeval_expect._count import count_argument
+from niceeval_expect._facets import parts_reject
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import COMPOSE, BooleanMatch, Match
 from niceeval_expect._spec import register
@@ -115,6 +116,13 @@ class ToolMatch(BooleanMatch):
         """Tell whether this match names the tool of the call, whatever else it asks; None if that cannot be told."""
         answers = {part._names(call) for part in self._parts() if isinstance(part, ToolMatch)}
         return True if True in answers else None if None in answers else False
+
+    def _rejects(self, call: ToolCallLike) -> bool:
+        """Tell, at little cost and without author code, whether the call certainly mismatches, and not for its type.
+
+        False where it takes an evaluation to say.
+        """
+        return parts_reject(self, [part._rejects(call) for part in self._parts() if isinstance(part, ToolMatch)])
 
     def _tools(self) -> tuple[str, ...]:
         """The names of the tools that this match names, each once."""

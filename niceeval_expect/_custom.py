@@ -17,7 +17,9 @@ from niceeval_expect._match import ScoreMatch, ValueMatch
 __all__ = ["define_score_match", "define_value_match", "satisfies"]
 
 
-def _verdict(label: str, predicate: Callable[..., Any], arguments: "_Arguments", subject: object, pointer: str) -> Evaluation:
+def _verdict(
+    label: str, predicate: Callable[..., Any], arguments: "_Arguments", subject: object, pointer: str
+) -> Evaluation:
     try:
         answer = call(predicate, subject, *arguments.args, **arguments.options)
     except Exception as error:
@@ -106,7 +108,7 @@ def _name_of(function: Callable[..., Any], name: str | None, factory: str) -> st
         raise TypeError(f"{factory}() takes a function whose first argument is the subject, got {function!r}")
     if name is not None and (not isinstance(name, str) or not name.strip()):
         raise ValueError(f"{factory}(name=) takes a non-blank name, got {name!r}")
-    return name or getattr(function, "__name__", type(function).__name__)
+    return name or str(getattr(function, "__name__", type(function).__name__))
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -195,7 +197,7 @@ class _CustomScore(ScoreMatch):
             reason = f"{self._name} returned None: it took no measurement"
             return errored(reason, pointer, code="no-score", received=subject)
         if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-            reason = f"{self._name} returned {value!r:.200}, a {type(value).__name__}; a measurement is a number from 0 to 1"
+            reason = f"{self._name} returned {value!r:.200}; a measurement is a number from 0 to 1"
             return errored(reason, pointer, code="not-a-number", received=subject)
         number = float(value)
         if not isfinite(number) or not 0 <= number <= 1:

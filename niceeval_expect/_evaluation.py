@@ -131,8 +131,6 @@ class Diagnostic:
         return cls(**{**document, "children": children})
 
 
-
-
 @final
 @attrs.frozen
 class Evaluation:
@@ -233,9 +231,7 @@ def errored(
     if exception is not None:
         lines = _traceback.format_exception(type(exception), exception, exception.__traceback__, limit=-8)
         trace = "".join(lines)[-_MAX_TRACEBACK:]
-    diagnostic = Diagnostic(
-        code, reason, pointer, None, sample(received), reason, tuple(children), traceback=trace
-    )
+    diagnostic = Diagnostic(code, reason, pointer, None, sample(received), reason, tuple(children), traceback=trace)
     return Evaluation("errored", diagnostic, reason=reason, examined=examined)
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, cast, final
 import attrs
 
 from niceeval_expect._evaluation import MATCHED, Absent, Diagnostic, Evaluation, mismatched, wrong_type
-from niceeval_expect._facets import Facet, fold_facets, plain_or_match, plain_value
+from niceeval_expect._facets import Facet, fold_facets, parts_reject, plain_or_match, plain_value
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import COMPOSE, BooleanMatch, ValueMatch, evaluate_part
 from niceeval_expect._spec import register
@@ -77,6 +77,10 @@ class EventMatch(BooleanMatch):
         """Return the denial; missing evidence stays missing."""
         return cast(EventMatch, COMPOSE["not_"](self))
 
+    def _rejects(self, event: EventLike) -> bool:
+        """Tell at little cost whether the event certainly mismatches, and not for its type, as a tool match does."""
+        return parts_reject(self, [part._rejects(event) for part in self._parts() if isinstance(part, EventMatch)])
+
     def _kinds(self) -> frozenset[str]:
         """The kinds of events that may match."""
         parts = [part._kinds() for part in self._parts() if isinstance(part, EventMatch)]
@@ -104,6 +108,9 @@ class _EventMatch(EventMatch):
     def __repr__(self) -> str:
         options = {key: plain_value(value) for key, value in self._args().items() if key != "kind"}
         return call_repr("event_match", self.kind, **options)
+
+    def _rejects(self, event: EventLike) -> bool:
+        return event.kind != self.kind or (self.role is not None and event.role != self.role)
 
     def _kinds(self) -> frozenset[str]:
         return frozenset((self.kind,))

@@ -79,7 +79,7 @@ class _Event(_EventScopeMatch):
 
     def _over(self, scope: EventScope) -> Evaluation:
         kinds = self.event._kinds()
-        counts = tally(self.event, scope.events, lambda event: event.kind in kinds)
+        counts = tally(self.event, scope.events, lambda event: event.kind in kinds, self.event._rejects)
         gap = scope.gap((self.event,))
         coverage: Coverage = "complete" if gap is None else "partial"
         outcome = counts.decide(0, 0, coverage) if self.denied else counts.decide(1, None, coverage)

@@ -7,11 +7,12 @@ from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome
 from niceeval_expect._match import Match, ValueMatch
 from niceeval_expect._value import equals
 
-__all__ = ["Facet", "fold_facets", "plain_or_match", "plain_value"]
+__all__ = ["Facet", "fold_facets", "parts_reject", "plain_or_match", "plain_value", "plainly_differ"]
 
 Facet: TypeAlias = tuple[str, Evaluation]
 """What is looked at, and what was said of it."""
 
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
 _ORDER: Final[tuple[Outcome, ...]] = ("mismatched", "errored", "unavailable")
 
 
@@ -36,6 +37,28 @@ def fold_facets(what: str, facets: Sequence[Facet], pointer: str, hint: str = ""
     reason = f"{labels} of {what}: {deciding[0][1].reason}"
     code = "error" if outcome == "errored" else "absent"
     return Evaluation(outcome, Diagnostic(code, reason, pointer, reason=reason, children=children), reason=reason)
+
+
+def plainly_differ(expected: object, received: object) -> bool:
+    """Tell whether two values, or their members of one name, are plain and different; False where it takes more to say.
+
+    >>> plainly_differ({"q": "cats", "page": 1}, {"q": "dogs"}), plainly_differ([1], [2])
+    (True, False)
+    """
+    if type(expected) is dict and type(received) is dict:
+        return any(key in received and _differ(value, received[key]) for key, value in expected.items())
+    return _differ(expected, received)
+
+
+def _differ(expected: object, received: object) -> bool:
+    kind, other = type(expected), type(received)
+    return kind in _PLAIN and other in _PLAIN and (kind is not other or expected != received)
+
+
+def parts_reject(match: Match, rejects: Sequence[bool]) -> bool:
+    """Tell whether a composite certainly mismatches, given whether each part does; False where it takes more to say."""
+    operation = getattr(match, "operation", "")
+    return all(rejects) if operation == "any_of" else operation == "all_of" and any(rejects)
 
 
 def plain_or_match(argument: str, value: object) -> ValueMatch:

@@ -321,7 +321,9 @@ class ThresholdedMatch(ValueMatch):
         else:
             code = "met" if value <= limit + TOLERANCE else "above"
         shown = _digits(value, limit)
-        message = f"measured {shown}, {self.relation.replace('_', ' ')} {limit} is {'met' if code == 'met' else 'not met'}"
+        message = (
+            f"measured {shown}, {self.relation.replace('_', ' ')} {limit} is {'met' if code == 'met' else 'not met'}"
+        )
         children = (inner.diagnostic,) if inner.diagnostic.message or inner.diagnostic.children else ()
         diagnostic = Diagnostic(
             code, message, pointer, f"{self.relation.replace('_', ' ')} {limit}", value, None, children

@@ -1,11 +1,13 @@
 """Whether calls or events came in an order, three-valued, in one pass over the scope."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, final
+from typing import Any, Final, final
 
 from niceeval_expect._evaluation import MAX_SAMPLES, Diagnostic, Evaluation, Outcome
-from niceeval_expect._match import BooleanMatch, evaluate_part
+from niceeval_expect._event import EventMatch
+from niceeval_expect._match import evaluate_part
 from niceeval_expect._scope import Findings, Ref, conclude, times
+from niceeval_expect._tool import ToolMatch
 
 __all__ = ["in_order"]
 
@@ -56,7 +58,7 @@ class _Step:
 
 
 def in_order(
-    steps: Sequence[BooleanMatch], items: Iterable[tuple[Ref, object]], verb: str, gap: str | None
+    steps: Sequence[ToolMatch] | Sequence[EventMatch], items: Iterable[tuple[Ref, Any]], verb: str, gap: str | None
 ) -> Evaluation:
     """Return whether one session holds distinct items that match the steps, in that order.
 
@@ -68,6 +70,7 @@ def in_order(
     """
     sessions: dict[str, _Session] = {}
     seen = [_Step() for _ in steps]
+    backwards = range(len(steps) - 1, -1, -1)
     examined, broken = 0, False
     for ref, item in items:
         examined += 1
@@ -75,11 +78,15 @@ def in_order(
         session = sessions.get(name)
         if session is None:
             session = sessions[name] = _Session(len(steps))
-        evaluations = [evaluate_part(step, item, f"/{ref}") for step in steps]
-        for index in range(len(steps) - 1, -1, -1):
-            outcome = evaluations[index].outcome
+        for index in backwards:
+            step = steps[index]
+            # Of a step that an item is not, nothing is shown, so that it need not be explained.
+            if not step._may_await and step._rejects(item):
+                continue
+            evaluation = evaluate_part(step, item, f"/{ref}")
+            outcome = evaluation.outcome
             if outcome != "mismatched":
-                seen[index].see(ref, evaluations[index])
+                seen[index].see(ref, evaluation)
                 session.take(index, ref, outcome)
                 broken |= outcome == "errored"
     chain = next((session.sure[-1] for session in sessions.values() if session.sure[-1] is not None), None)

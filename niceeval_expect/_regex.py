@@ -22,7 +22,7 @@ from niceeval_expect._facets import plain_or_match, plain_value
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import Match, ValueMatch, evaluate_part
 from niceeval_expect._near import READINGS, blankness, code_points
-from niceeval_expect._regex_engine import Engine, engine
+from niceeval_expect._regex_engine import Engine, engine, variant
 from niceeval_expect._spec import register
 
 __all__ = ["pattern"]
@@ -49,6 +49,7 @@ class _Pattern(ValueMatch):
     _ascii: bool
     _groups: tuple[tuple[str | int, ValueMatch], ...]
     _budget: float
+    _shown: tuple[str | int, ...]
 
     def _args(self) -> dict[str, object]:
         args: dict[str, object] = {"regex": self._engine.source}
@@ -80,9 +81,9 @@ class _Pattern(ValueMatch):
             return errored("pattern exceeded its time budget", pointer, code="budget", received=subject)
         if found is None:
             return self._explain(subject, pointer)
-        if not self._engine.groups and not self._groups:
+        if not self._shown:
             return MATCHED
-        captured = {str(group): _cut(found[group]) for group in self._shown()}
+        captured = {str(group): _cut(found[group]) for group in self._shown}
         span = f"matched at index {found.start():,} to {found.end():,}"
         if not self._groups:
             return Evaluation("matched", Diagnostic("matched", span, pointer, None, captured))
@@ -92,12 +93,6 @@ class _Pattern(ValueMatch):
             pointer,
             captured,
         )
-
-    def _shown(self) -> list[str | int]:
-        """The groups that the evidence keeps: the whole match, then those checked, then the others by number."""
-        names = {number: name for name, number in self._engine.names.items()}
-        numbered = [names.get(number, number) for number in range(1, self._engine.groups + 1)]
-        return list(dict.fromkeys([0, *(group for group, _ in self._groups), *numbered]))[: MAX_SAMPLES + 1]
 
     def _explain(self, text: str, pointer: str) -> Evaluation:
         why = blankness(text)
@@ -111,11 +106,12 @@ class _Pattern(ValueMatch):
     def _near_miss(self, text: str) -> tuple[str, str | None]:
         """Say what little change would have made it match, with the part of the text that then does."""
         strict = self._engine
-        folded = strict.with_flags(strict.flags | re.IGNORECASE)
         tries = [(strict, False, "a part of it does: without full=True it would match")] if self._full else []
-        tries.append((folded, self._full, "it would match with (?i)"))
+        if not strict.flags & re.IGNORECASE:
+            folded = variant(strict.source, strict.flags | re.IGNORECASE)
+            tries.append((folded, self._full, "it would match with (?i)"))
         if strict.flags & re.ASCII and not text.isascii():
-            native = strict.with_flags(strict.flags & ~re.ASCII)
+            native = variant(strict.source, strict.flags & ~re.ASCII)
             tries.append((native, self._full, "it would match without ascii=True"))
         for compiled, full, hint in tries:
             found = _try(compiled, text, full)
@@ -123,8 +119,9 @@ class _Pattern(ValueMatch):
                 marks = code_points(found[0])
                 there = f"index {found.start():,}: {cut_text(found[0], 80)!r}{f' ({marks})' if marks else ''}"
                 return f"; {hint}, at {there}", cut_text(text, around=found.start())
+        spaced = " " in strict.source or r"\s" in strict.source
         for name, read in READINGS:
-            if name in _HINTS and (name == "spaces" or not text.isascii()):
+            if name in _HINTS and (spaced if name == "spaces" else not text.isascii()):
                 other = read(text)
                 if other != text and _try(strict, other, self._full) is not None:
                     marks = code_points(text)
@@ -212,7 +209,17 @@ def pattern(
         compiled = engine(source, ascii)
     except (ValueError, OverflowError, RecursionError, re.error) as error:
         raise ValueError(f"pattern() got an expression that cannot be used, {source!r:.200}: {error}") from error
-    return _Pattern(compiled, full, ascii, _checked_groups(groups, compiled), float(budget))
+    checked = _checked_groups(groups, compiled)
+    return _Pattern(compiled, full, ascii, checked, float(budget), _shown(compiled, checked))
+
+
+def _shown(compiled: Engine, checked: tuple[tuple[str | int, ValueMatch], ...]) -> tuple[str | int, ...]:
+    """Return the groups that the evidence keeps: the whole match, then those checked, then the others by number."""
+    if not compiled.groups and not checked:
+        return ()
+    names = {number: name for name, number in compiled.names.items()}
+    numbered = (names.get(number, number) for number in range(1, compiled.groups + 1))
+    return tuple(dict.fromkeys([0, *(group for group, _ in checked), *numbered]))[: MAX_SAMPLES + 1]
 
 
 def _source(regex: object) -> str:

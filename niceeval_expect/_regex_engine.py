@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 import regex
 
-__all__ = ["Engine", "engine"]
+__all__ = ["Engine", "engine", "variant"]
 
 _FLAGS: Final = (
     (re.IGNORECASE, regex.IGNORECASE),
@@ -80,10 +80,6 @@ class Engine:
         find = compiled.fullmatch if full else compiled.search
         return find(text, timeout=seconds, concurrent=True)
 
-    def with_flags(self, flags: int) -> "Engine":
-        """Return the same pattern with these flags instead."""
-        return attrs.evolve(self, flags=flags, narrow=_compiled(self.source, flags, False))
-
 
 @functools.lru_cache(maxsize=1024)
 def engine(source: str, ascii: bool = False) -> Engine:
@@ -95,8 +91,14 @@ def engine(source: str, ascii: bool = False) -> Engine:
     """
     checked = re.compile(source, re.ASCII if ascii else 0)
     flags = sum(flag for flag, _ in _FLAGS if checked.flags & flag)
+    return variant(source, flags)
+
+
+@functools.lru_cache(maxsize=1024)
+def variant(source: str, flags: int) -> Engine:
+    """Return the engine of a pattern known to be valid, with these flags of `re` instead of its own."""
     narrow = _compiled(source, flags, False)
-    return Engine(source, flags, checked.groups, dict(checked.groupindex), narrow)
+    return Engine(source, flags, narrow.groups, dict(narrow.groupindex), narrow)
 
 
 @functools.lru_cache(maxsize=2048)

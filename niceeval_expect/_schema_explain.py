@@ -10,6 +10,7 @@ import attrs
 
 from niceeval_expect._evaluation import MAX_SAMPLES, Diagnostic, Evaluation, cut_text, sample
 from niceeval_expect._pointer import from_segments
+from niceeval_expect._schema_lint import specifications
 from niceeval_expect._schema_subject import words
 
 __all__ = ["EngineError", "Explainer", "expected_options"]
@@ -114,14 +115,13 @@ class Explainer:
     @cached_property
     def _checker(self) -> Any:
         from jsonschema import FormatChecker, validators
-        from jsonschema_specifications import REGISTRY
 
         checker = FormatChecker(())
         for name in self.formats:
             checker.checkers = {**checker.checkers, name: (self.leaf("format", name), ())}
         overridden = {name: self._delegate(name) for name in _BY_ENGINE}
-        extended: Any = validators.extend(self.validator, overridden)
-        return extended(self.schema, registry=REGISTRY, format_checker=checker)
+        extend: Any = validators.extend
+        return extend(self.validator, overridden)(self.schema, registry=specifications(), format_checker=checker)
 
     def _delegate(self, keyword: str) -> Callable[..., Iterator[Any]]:
         from jsonschema import ValidationError
@@ -147,15 +147,13 @@ def _mismatch(best: Diagnostic, others: Iterable[Diagnostic]) -> Evaluation:
     return Evaluation("mismatched", attrs.evolve(best, code=code, children=children, truncated=cut))
 
 
-def _node(
-    keyword: Any, value: Any, message: str, path: Iterable[str | int], instance: Any, pointer: str
-) -> Diagnostic:
+def _node(keyword: Any, value: Any, message: str, path: Iterable[str | int], instance: Any, pointer: str) -> Diagnostic:
     code = "schema" if keyword is None or keyword in _SHAPE else "constraint"
-    expected = _expected(str(keyword), value)
+    expected = _expected(str(keyword), value, instance)
     return Diagnostic(code, cut_text(message), from_segments(path, pointer), expected, sample(instance))
 
 
-def _expected(keyword: str, value: Any) -> Any:
+def _expected(keyword: str, value: Any, instance: Any) -> Any:
     if keyword == "enum" and isinstance(value, list):
         return words(expected_options(value))
     if keyword in ("const", "constant"):
@@ -163,10 +161,9 @@ def _expected(keyword: str, value: Any) -> Any:
     if keyword == "type":
         names = value if isinstance(value, list) else [value]
         return words(" or ".join(_TYPES.get(name, f"a {name}") for name in names))
-    if keyword == "required" and isinstance(value, str):
-        return words(f"the key {_shown(value)}")
-    if keyword == "required" and isinstance(value, list):
-        return words(f"the keys {', '.join(map(_shown, value))}")
+    if keyword == "required":
+        missing = [name for name in value if name not in instance] if isinstance(value, list) else [value]
+        return words(f"the key{'s' * (len(missing) > 1)} {', '.join(map(_shown, missing))}")
     if value is False and keyword in ("additionalProperties", "unevaluatedProperties"):
         return words("no other keys")
     return words(_phrase(keyword, value)) if keyword in _WORDS or keyword == "uniqueItems" else None

@@ -6,6 +6,7 @@ A check that was meant and is not made is worse than none, so that all of these 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, Final
 
 import attrs
@@ -13,7 +14,7 @@ import attrs
 from niceeval_expect._evaluation import cut_text
 from niceeval_expect._pointer import child
 
-__all__ = ["Draft", "Inspected", "draft_of", "inspect_schema", "near"]
+__all__ = ["Draft", "Inspected", "draft_of", "inspect_schema", "near", "specifications"]
 
 _ANNOTATIONS: Final = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "discriminator"}
@@ -92,7 +93,6 @@ def draft_of(schema: Mapping[str, Any]) -> Draft:
 @lru_cache(maxsize=8)
 def _draft(uri: str) -> Draft:
     import jsonschema
-    from jsonschema_specifications import REGISTRY
 
     validator = getattr(jsonschema, _DRAFTS[uri])
     meta = validator.META_SCHEMA
@@ -100,10 +100,15 @@ def _draft(uri: str) -> Draft:
     if "$vocabulary" in meta:
         # The vocabularies hold the keywords; what the root adds to them are those of earlier drafts.
         for part in meta["allOf"]:
-            keywords.update(REGISTRY.contents(f"{uri.removesuffix('schema')}{part['$ref']}")["properties"])
+            keywords.update(specifications().contents(f"{uri.removesuffix('schema')}{part['$ref']}")["properties"])
     else:
         keywords.update(meta["properties"])
     return Draft(uri, validator, frozenset(keywords))
+
+
+def specifications() -> Any:
+    """Return the registry of all metaschemas, which come with `jsonschema`."""
+    return import_module("jsonschema_specifications").REGISTRY
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -151,12 +156,11 @@ class _Inspection:
         self.by_pattern = False
 
     def run(self, schema: dict[str, Any]) -> None:
-        from jsonschema_specifications import REGISTRY
         from referencing.jsonschema import specification_with
 
         specification = specification_with(self._draft.uri)
         root = specification.create_resource(schema)
-        todo: list[tuple[Any, str, Any]] = [(schema, "", REGISTRY.resolver_with_root(root))]
+        todo: list[tuple[Any, str, Any]] = [(schema, "", specifications().resolver_with_root(root))]
         while todo:
             part, pointer, resolver = todo.pop()
             if not isinstance(part, dict) or id(part) in self._edges:
@@ -184,8 +188,8 @@ class _Inspection:
                 instead = _RETIRED.get(keyword)
                 hint = f" (use {instead})" if instead else near(keyword, self._draft.keywords)
                 raise ValueError(
-                    f"{child(pointer, keyword)} is not a keyword of {self._draft.name}{hint}; no engine would act on "
-                    f"it. Where that is meant, say allow=[{keyword!r}]"
+                    f"{child(pointer, keyword)} is not a keyword of {self._draft.name}{hint}, and may go "
+                    f"unchecked. Where that is meant, say allow=[{keyword!r}]"
                 )
             if keyword == "pattern":
                 self.patterns[value] = None
@@ -202,7 +206,6 @@ class _Inspection:
                 self.formats[value] = None
 
     def _resolve(self, reference: str, pointer: str, resolver: Any) -> tuple[Any, Any, bool]:
-        from jsonschema_specifications import REGISTRY
         from referencing.exceptions import Unresolvable
 
         try:
@@ -215,7 +218,7 @@ class _Inspection:
             raise ValueError(f"{pointer}: {cut_text(reference)!r} {message}") from None
         if not isinstance(resolved.contents, dict | bool):
             raise ValueError(f"{pointer}: {cut_text(reference)!r} does not lead to a schema")
-        return resolved.contents, resolved.resolver, reference.split("#")[0] not in REGISTRY
+        return resolved.contents, resolved.resolver, reference.split("#")[0] not in specifications()
 
     def _refuse_loops(self, schema: dict[str, Any]) -> None:
         """Refuse references that come back to where they started without having gone into the value."""
@@ -252,7 +255,7 @@ class _Inspection:
             return any(self.checks(part[branch]) for branch in ("then", "else") if branch in part)
         if keyword == "format":
             return value in self.formats
-        if keyword not in self._draft.validator.VALIDATORS or _EMPTY.get(keyword) == value:
+        if keyword not in self._draft.validator.VALIDATORS or (keyword in _EMPTY and _EMPTY[keyword] == value):
             return False
         if keyword in ("not", "contains", "dependencies"):
             return True

@@ -15,7 +15,7 @@ from niceeval_expect._evaluation import Diagnostic, Evaluation, sample, unavaila
 from niceeval_expect._json import as_json, is_absent
 from niceeval_expect._pointer import child
 
-__all__ = ["UnreadableError", "levels_if_plain", "read_json", "strings_of", "words"]
+__all__ = ["UnreadableError", "levels_if_plain", "read_json", "read_number", "read_text", "strings_of", "words"]
 
 _BIG: Final = 10**4_000
 """From here on an int reaches the engine as a Decimal, which it reads exactly at any size."""
@@ -144,15 +144,24 @@ def _read_key(key: object, pointer: str, item: object) -> str:
     if type(read) is not str:
         message = f"has a key that is not text: {key!r:.80} is {_a(type(key).__name__)}"
         raise UnreadableError("not-json", message, pointer, {"$": "key", "of": item})
-    return str(_read_text(read, child(pointer, read), "has a key"))
+    return str(read_text(read, child(pointer, read), "has a key"))
 
 
-def _read_text(text: str, pointer: str, what: str) -> str:
+def read_text(text: str, pointer: str, what: str = "is text") -> str:
+    """Return the text if it is one, which a lone surrogate is no part of."""
     found = None if text.isascii() else find_surrogate(text)
     if found is None:
         return text
     message = f"{what} with a lone surrogate (U+{ord(found.group()):04X}), which is no character"
     raise UnreadableError("not-json", message, pointer, text)
+
+
+def read_number(number: float | Decimal, pointer: str) -> float | Decimal:
+    """Return the number if it is finite."""
+    if math.isfinite(number):
+        return number
+    message = f"is {number}, and a number that is not finite satisfies no schema"
+    raise UnreadableError("non-finite", message, pointer, number)
 
 
 def _read_one(item: Any, pointer: str) -> Any:
@@ -161,14 +170,11 @@ def _read_one(item: Any, pointer: str) -> Any:
         raise UnreadableError("absent", item.reason, pointer, item)
     read = as_json(item)
     if type(read) is str:
-        return _read_text(read, pointer, "is text")
+        return read_text(read, pointer)
     if type(read) is int:
         return read if _LEAST < read < _BIG else Decimal(read)
     if type(read) is float or isinstance(read, Decimal):
-        if not math.isfinite(read):
-            message = f"is {read}, and a number that is not finite satisfies no schema"
-            raise UnreadableError("non-finite", message, pointer, read)
-        return read
+        return read_number(read, pointer)
     if read is None or type(read) is bool or type(read) in _CONTAINERS:
         return read
     if isinstance(read, Mapping):

@@ -133,6 +133,18 @@ class Tally:
         elif len(self._far) < MAX_SAMPLES:
             self._far.append(ref)
 
+    def pass_over(self, ref: Ref, near: bool) -> None:
+        """Count one candidate that certainly does not match, without a diagnostic to show."""
+        self.examined += 1
+        if near:
+            self.misses += 1
+        elif len(self._far) < MAX_SAMPLES:
+            self._far.append(ref)
+
+    def needs(self, near: bool) -> bool:
+        """Tell whether another diagnostic of a candidate that does not match would be shown."""
+        return near and len(self._near) < MAX_SAMPLES
+
     def decide(self, low: int, high: int | None, coverage: Coverage) -> Outcome:
         """Return what the counts say of the claim that from `low` to `high` candidates match."""
         return decide_count(
@@ -158,8 +170,10 @@ class Tally:
 
     def found(self) -> Findings:
         """Return the references of the matching and of the candidates."""
-        near = [_ref(diagnostic) for diagnostic in self.shown()]
-        return Findings(tuple(self.matching), tuple((near + self._far)[:MAX_SAMPLES]))
+        candidates = self._far
+        if self.undecided or self.misses:
+            candidates = [*map(_ref, self.shown()), *candidates][:MAX_SAMPLES]
+        return Findings(tuple(self.matching), tuple(candidates))
 
     def why(self, reason: str | None) -> str:
         """Return why the claim is undecided: `reason` where evidence was not reported, and the first doubtful one."""
@@ -171,7 +185,8 @@ def gap_in(channel: str, coverage: Coverage, reason: str | None) -> str | None:
     """Return why something may be missing from a channel; None where all of it was reported."""
     if coverage == "complete":
         return None
-    return reason or f"{channel} were {'reported in part only' if coverage == 'partial' else 'not reported'}"
+    was = "was" if channel == "usage" else "were"
+    return reason or f"{channel} {was} {'reported in part only' if coverage == 'partial' else 'not reported'}"
 
 
 def _keep(kept: list[Diagnostic], diagnostic: Diagnostic) -> None:
@@ -183,10 +198,26 @@ def _ref(diagnostic: Diagnostic) -> Ref:
     return diagnostic.pointer[1:].partition("/")[0]
 
 
-def tally(match: BooleanMatch, items: Iterable[tuple[Ref, T]], near: Callable[[T], bool]) -> Tally:
-    """Evaluate `match` on every item, in linear time; every item is looked at, so that nothing hides behind many."""
+def tally(
+    match: BooleanMatch, items: Iterable[tuple[Ref, T]], near: Callable[[T], bool], rejects: Callable[[T], bool]
+) -> Tally:
+    """Compare every item with `match`, in linear time; every item is looked at, so that nothing hides behind many.
+
+    Args:
+        match: A match over one item.
+        items: References with items.
+        near: Tells whether an item is of the kind that the match asks for.
+        rejects: Tells at little cost whether an item certainly mismatches, so that what would not be shown of many
+            thousands need not be explained.
+    """
     counts = Tally()
+    # An async predicate has to be called for the same items in every pass.
+    explain_all = match._may_await
     for ref, item in items:
+        close = near(item)
+        if not (explain_all or counts.needs(close)) and rejects(item):
+            counts.pass_over(ref, close)
+            continue
         evaluation = evaluate_part(match, item, f"/{ref}")
-        counts.add(ref, evaluation, evaluation.outcome == "mismatched" and near(item))
+        counts.add(ref, evaluation, close)
     return counts

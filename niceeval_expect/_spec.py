@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from niceeval_expect._codec import decode, encode
+from niceeval_expect._codec import Note, decode, encode
 
 if TYPE_CHECKING:
     from niceeval_expect._match import Match
@@ -46,6 +46,10 @@ def argument_to_data(value: object) -> Any:
         return items
     if isinstance(value, dict) and kind is dict and all(type(key) is str and key != "$" for key in value):
         return {key: argument_to_data(item) for key, item in value.items()}
+    if isinstance(value, dict) and kind is dict:
+        pairs = [[argument_to_data(key), argument_to_data(item)] for key, item in value.items()]
+        # The order of keys is free, so it must not tell two specs apart.
+        return {"$": "dict", "items": sorted(pairs, key=lambda pair: json.dumps(pair[0], sort_keys=True))}
     spec = getattr(value, "spec", None)
     if spec is not None and hasattr(value, "canonical_spec"):
         return {"$": "match", **spec()}
@@ -98,7 +102,7 @@ def _captured(value: Any) -> list[Any]:
 def _captured_value(item: object) -> Any:
     if isinstance(item, type) or callable(item):
         return f"{getattr(item, '__module__', '')}.{getattr(item, '__qualname__', type(item).__qualname__)}"
-    notes: list[str] = []
+    notes: list[Note] = []
     data = encode(item, notes=notes)
     return data if not notes else type(item).__qualname__
 
@@ -152,6 +156,9 @@ def _argument_from_data(data: Any, owner: str) -> Any:
                 f"{owner} holds code that a spec can only name: {data.get('module')}.{data.get('name')} "
                 f"(source digest {data.get('digest')}); build the match where that code can be imported"
             )
+        if tag == "dict":
+            pairs = data.get("items", [])
+            return {_argument_from_data(key, owner): _argument_from_data(item, owner) for key, item in pairs}
         if tag is None:
             return {key: _argument_from_data(item, owner) for key, item in data.items()}
     return decode(data)

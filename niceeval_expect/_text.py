@@ -18,7 +18,7 @@ from niceeval_expect._evaluation import (
     wrong_type,
 )
 from niceeval_expect._match import Match, ScoreMatch, ValueMatch
-from niceeval_expect._near import HINT_LIMIT, READINGS, blankness, code_points, strip_invisible
+from niceeval_expect._near import HINT_LIMIT, blankness, code_points, nearest, strip_invisible
 from niceeval_expect._spec import register
 
 __all__ = ["excludes", "includes", "similarity"]
@@ -112,21 +112,18 @@ class _Excludes(_TextMatch):
 
 def _near_miss(needle: str, text: str) -> tuple[str, str | None]:
     """Say under which reading the needle would occur, with the part of the text where it does if that can be told."""
-    if len(text) > HINT_LIMIT:
+    near = nearest(needle, text) if len(text) <= HINT_LIMIT else None
+    if near is None:
         return "", None
-    for name, read in READINGS:
-        wanted, have = read(needle), read(text)
-        index = have.find(wanted) if wanted else -1
-        if index < 0:
-            continue
-        if len(have) != len(text) or len(wanted) != len(needle):
-            marks = code_points(text) if name in ("NFC", "NFKC", "invisible") else ""
-            return f"; {_HINTS[name]}{f' ({marks})' if marks else ''}", None
-        part = text[index : index + len(needle)]
-        marks = code_points(part)
-        there = f"at index {index:,}: {cut_text(part, 80)!r}{f' ({marks})' if marks else ''}"
-        return f"; {_HINTS[name]}, {there}", cut_text(text, around=index)
-    return "", None
+    name, wanted, have = near
+    if len(have) != len(text) or len(wanted) != len(needle):
+        marks = code_points(text) if name in ("NFC", "NFKC", "invisible") else ""
+        return f"; {_HINTS[name]}{f' ({marks})' if marks else ''}", None
+    index = have.index(wanted)
+    part = text[index : index + len(needle)]
+    marks = code_points(part)
+    there = f"at index {index:,}: {cut_text(part, 80)!r}{f' ({marks})' if marks else ''}"
+    return f"; {_HINTS[name]}, {there}", cut_text(text, around=index)
 
 
 def _build(

@@ -108,8 +108,12 @@ def called_tool(tool: ToolMatch | CountedToolMatch | str, /) -> ScopeMatch:
 register("called_tool", lambda args: called_tool(args["tool"]))
 
 
+def _tally(tool: ToolMatch, scope: CallScope) -> Tally:
+    return tally(tool, scope.calls, lambda call: tool._names(call) is not False, tool._rejects)
+
+
 def _count(claim: _CalledTool, tool: ToolMatch, low: int, high: int | None, scope: CallScope) -> Evaluation:
-    counts = tally(tool, scope.calls, lambda call: tool._names(call) is not False)
+    counts = _tally(tool, scope)
     outcome = counts.decide(low, high, scope.coverage)
     matching, found = len(counts.matching), counts.found()
     if outcome == "matched":
@@ -134,6 +138,9 @@ def _every(claim: _CalledTool, counted: CountedToolMatch, scope: CallScope) -> E
     for ref, call in scope.calls:
         named = tool._names(call)
         if named is False:
+            continue
+        if named and not tool._may_await and not counts.needs(near=True) and tool._rejects(call):
+            counts.pass_over(ref, near=True)
             continue
         evaluation = evaluate_part(tool, call, f"/{ref}")
         if named is None and evaluation.outcome in ("matched", "mismatched"):
@@ -169,7 +176,7 @@ class _NotCalledTool(CallMatch):
 
     def _over(self, scope: CallScope) -> Evaluation:
         tool = self.tool
-        counts = tally(tool, scope.calls, lambda call: tool._names(call) is not False)
+        counts = _tally(tool, scope)
         outcome = counts.decide(0, 0, scope.coverage)
         if outcome == "matched" and not counts.strange:
             return conclude(outcome, "matched", "", found=counts.found(), examined=counts.examined)

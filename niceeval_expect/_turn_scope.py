@@ -144,7 +144,7 @@ class _Sum:
             turns = "turn" if len(self.missing) == 1 else "turns"
             reported = f"not all {what}" if self.partly else f"no {what}"
             return f"{turns} {listed} of {len(scope.turns)} reported {reported}, so no total is known"
-        return gap_in("all tokens and costs", scope.coverage, scope.reason)
+        return gap_in("usage", scope.coverage, scope.reason)
 
 
 def _conclude_sum(total: _Sum, limit: Any, outcome: Outcome, unit: str, what: str, scope: TurnScope) -> Evaluation:

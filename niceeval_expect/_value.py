@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sized
 from decimal import Decimal
 from math import isfinite
-
+from typing import Any
 
 import attrs
 
+from niceeval_expect._codec import Snapshot
 from niceeval_expect._evaluation import MATCHED, Evaluation, mismatched, wrong_type
 from niceeval_expect._freeze import call_repr, freeze
 from niceeval_expect._json import json_equal, unequal
@@ -40,7 +41,7 @@ def equals(expected: object, /) -> ValueMatch:
     """Match a value that equals `expected` as JSON values do, at every depth.
 
     bool is never int, int and float compare by value, NaN equals NaN, dict order is free and list order is not, a tuple
-    equals a list, aware datetimes compare as instants, and pydantic, attrs and dataclass values read as their JSON dicts.
+    equals a list, aware datetimes compare as instants, pydantic, attrs and dataclass values read as their JSON dicts.
     Text compares code point by code point.
 
     Args:
@@ -56,7 +57,6 @@ def equals(expected: object, /) -> ValueMatch:
 
 
 register("equals", lambda args: equals(args["value"]))
-
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -91,7 +91,7 @@ def one_of(options: Iterable[object], /) -> ValueMatch:
     'mismatched'
     """
     if isinstance(options, str | bytes | dict) or not isinstance(options, Iterable):
-        raise TypeError(f"one_of() takes a list of values, got {options!r}; write one_of([{options!r}]) for a single one")
+        raise TypeError(f"one_of() takes a list of values, got {options!r}; for a single one write one_of([...])")
     kept = tuple(freeze(option) for option in (sorted(options, key=repr) if isinstance(options, set) else options))
     if not kept:
         raise ValueError("one_of() got no options: nothing could ever match; pass at least one value")
@@ -114,16 +114,28 @@ class _Between(ValueMatch):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if isinstance(subject, bool) or not isinstance(subject, int | float | Decimal):
             return wrong_type("a number", subject, pointer)
-        if isinstance(subject, float) and not isfinite(subject):
+        if not _is_finite(subject):
             return mismatched("range", "is not a finite number", pointer, expected=self._range, received=subject)
-        if self._low <= subject <= self._high:
+        low, high, value = self._low, self._high, subject
+        if Decimal in (type(low), type(high), type(value)):
+            low, high, value = _decimal(low), _decimal(high), _decimal(value)
+        if low <= value <= high:
             return MATCHED
-        side = "below" if subject < self._low else "above"
+        side = "below" if value < low else "above"
         return mismatched("range", f"is {side} the range", pointer, expected=self._range, received=subject)
 
     @property
     def _range(self) -> str:
         return f"{self._low!r} to {self._high!r}, both included"
+
+
+def _is_finite(value: float | Decimal) -> bool:
+    return value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or isfinite(value)
+
+
+def _decimal(value: float | Decimal) -> Any:
+    # A float compares with a Decimal by its shortest decimal form, as it does in `equals`.
+    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def between(low: float, high: float, /) -> ValueMatch:
@@ -144,7 +156,7 @@ def between(low: float, high: float, /) -> ValueMatch:
     for name, value in (("low", low), ("high", high)):
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise TypeError(f"between() takes numbers, got {name}={value!r}")
-        if not isfinite(value):
+        if not _is_finite(value):
             raise ValueError(f"between() takes finite bounds, got {name}={value!r}")
     if low > high:
         raise ValueError(f"between({low!r}, {high!r}) is empty: the lower bound comes first")
@@ -167,7 +179,7 @@ class _Length(ValueMatch):
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
-        if not isinstance(subject, Sized) or isinstance(subject, type):
+        if not isinstance(subject, Sized) or isinstance(subject, type | Snapshot):
             return wrong_type("something with a length", subject, pointer)
         size = len(subject)
         if (

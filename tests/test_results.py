@@ -178,11 +178,12 @@ def test_a_result_is_frozen_and_has_no_truth_value() -> None:
         with pytest.raises(TypeError, match="a result has no truth value"):
             bool(model)
     with pytest.raises(ValidationError, match="frozen"):
-        attempt.status = "failed"  # type: ignore[misc]
+        attempt.status = "failed"
 
 
 def test_an_attempt_keeps_what_its_document_says() -> None:
-    sessions = [{"observed": False, "turns": [{"input": "first"}, {"input": {"$": "str", "parts": ["a", [55357]]}}]}]
+    texts = ["first", encode("a\ud83d"), {"$": "subject", "digest": "s"}, {"$": "subject", "digest": "gone"}]
+    sessions = [{"observed": False, "turns": [{"input": text} for text in texts]}]
     attempt = attempt_from_document(
         document(
             case="refunded", agent="plain", attempt=2, status="failed", duration=1.5, stopped_by="schema",
@@ -194,7 +195,8 @@ def test_an_attempt_keeps_what_its_document_says() -> None:
                 {"order": 1, "requirement": "tone", "outcome": "unavailable", "decision": "undecided", "match": "m",
                  "reason": "no answer", "file": "e.py", "line": 4},
             ],
-            subjects={"d": {"type": "tuple", "size": 9, "value": encode((1, 2)), "redacted": ["API_KEY"]}},
+            subjects={"d": {"type": "tuple", "size": 9, "value": encode((1, 2)), "redacted": ["API_KEY"]},
+                      "s": {"type": "str", "size": 8, "value": "second"}},
             matches={"m": {"match": "equals", "value": 1}},
         ),
         no_blobs,
@@ -203,7 +205,8 @@ def test_an_attempt_keeps_what_its_document_says() -> None:
     assert (attempt.verdict, attempt.score, attempt.stopped_by, attempt.duration) == ("failed", None, "schema", 1.5)
     assert [item.requirement for item in attempt.failures] == ["schema"]
     assert [item.reason for item in attempt.undecided] == ["no answer"]
-    assert attempt.inputs[0] == "first"
+    assert attempt.inputs[:3] == ("first", "a\ud83d", "second")
+    assert "gone" in attempt.inputs[3]
     first = attempt.assertions[0]
     assert (first.attempt_id, first.source.file, first.source.line, first.group) == (attempt.id, "e.py", 3, ("first",))
     assert (first.subject.value(), first.subject.redacted) == ((1, 2), ("API_KEY",))

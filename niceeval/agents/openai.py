@@ -7,9 +7,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
+import attrs
+
 from niceeval.agents._openai_messages import RawCall, RawMessage, read_messages
 from niceeval.events import Event, Message, Thinking, ToolCallFinished, ToolCallStarted
-from niceeval.reply import NO_DATA, Coverage, Reply, Usage
+from niceeval.reply import NO_DATA, Coverage, Reply, TurnStatus, Usage
 from niceeval.tool_call import ToolCall, ToolStatus
 from niceeval.transcript import Transcript, TurnEvidence
 from niceeval_expect._tool_names import TOOL_STATUSES
@@ -20,16 +22,22 @@ _OPENED_BY_AGENT: Final = "the conversation opens with the agent: nobody had sai
 _MAX_NOTES: Final = 8
 
 ToolStatusOf = Callable[[ToolCall], ToolStatus | None]
+TurnStatusOf = Callable[[TurnEvidence], TurnStatus | None]
 
 
 def transcript_from_openai(
-    messages: Sequence[Mapping[str, Any]], /, *, tool_status: ToolStatusOf | None = None
+    messages: Sequence[Mapping[str, Any]],
+    /,
+    *,
+    tool_status: ToolStatusOf | None = None,
+    turn_status: TurnStatusOf | None = None,
 ) -> Transcript:
     """Read a recorded conversation, turn by turn.
 
     A turn is one user message and everything up to the next one; two user messages in a row are two turns, the first of
     which nobody answered. What the assistant says before any user message is a turn with the input ``""``. System and
-    developer messages belong to no turn. The status of every turn is None, as the format does not say how it ended.
+    developer messages belong to no turn. A turn that ended on the assistant's words and was followed by another is
+    completed; how the last turn ended, or one that broke off, the format does not say: its status is None.
 
     A result belongs to the nearest preceding assistant message of its turn that has an unanswered call with its id,
     first to first. A call without a result is pending; the other calls have the status None, unless `tool_status` says
@@ -39,10 +47,11 @@ def transcript_from_openai(
     Args:
         messages: The messages, as dicts or SDK objects.
         tool_status: Says, from a call that has its result, what its status is; None where it cannot tell.
+        turn_status: Says, from a turn whose status is not known, how it ended; None where it cannot tell.
 
     Raises:
         ValueError: `messages` is not a list, or one of them is not a chat-completions message; its index is named. Or
-            `tool_status` returned something that is no status.
+            `tool_status` or `turn_status` returned something that is no status.
 
     >>> transcript = transcript_from_openai([
     ...     {"role": "user", "content": "Where is ORD-448192?"},
@@ -61,7 +70,11 @@ def transcript_from_openai(
             turns.append([message])
         elif message.role not in ("system", "developer"):
             turns[-1].append(message)
-    return Transcript(tuple(_evidence(turn, tool_status) for turn in turns if turn))
+    answered = [turn for turn in turns if turn]
+    evidence = [
+        _evidence(turn, tool_status, followed=place < len(answered)) for place, turn in enumerate(answered, 1)
+    ]
+    return Transcript(tuple(_ended(turn, turn_status) for turn in evidence))
 
 
 def reply_from_openai(messages: Sequence[Any], /, *, usage: Usage | None = None) -> Reply:
@@ -106,7 +119,18 @@ def reply_from_openai(messages: Sequence[Any], /, *, usage: Usage | None = None)
     return reply.explained(turn.reasons) if turn.reasons else reply
 
 
-def _evidence(messages: list[RawMessage], tool_status: ToolStatusOf | None) -> TurnEvidence:
+def _ended(turn: TurnEvidence, turn_status: TurnStatusOf | None) -> TurnEvidence:
+    if turn_status is None or turn.status is not None:
+        return turn
+    status = turn_status(turn)
+    if status not in (None, "completed", "failed", "waiting"):
+        raise ValueError(
+            f"turn_status returned {status!r}: return 'completed', 'failed', 'waiting', or None where it cannot be told"
+        )
+    return attrs.evolve(turn, status=status)
+
+
+def _evidence(messages: list[RawMessage], tool_status: ToolStatusOf | None, *, followed: bool) -> TurnEvidence:
     turn = _Turn(messages, tool_status)
     coverage: dict[str, Coverage] = {
         "messages": turn.coverage("messages"),
@@ -115,8 +139,11 @@ def _evidence(messages: list[RawMessage], tool_status: ToolStatusOf | None) -> T
     }
     asked = messages[0].text if messages[0].role == "user" else None
     reasons = turn.reasons if asked is not None else {**turn.reasons, "input": _OPENED_BY_AGENT}
+    last = messages[-1]
+    spoke = last.role == "assistant" and last.text is not None and not last.calls
+    status: TurnStatus | None = "completed" if followed and spoke else None
     return TurnEvidence(
-        asked or "", None, turn.messages, NO_DATA, turn.calls, None, turn.events, coverage, None, reasons
+        asked or "", status, turn.messages, NO_DATA, turn.calls, None, turn.events, coverage, None, reasons
     )
 
 

@@ -7,17 +7,16 @@ from typing import Final, TypeAlias
 
 from rich.text import Text
 
-from niceeval.cli.failures import Naming, detail, entry_line
+from niceeval.cli.failures import Naming, detail, entry_line, heading
 from niceeval.cli.numbers import scores
 from niceeval.cli.remedies import attempt_remedy, entry_remedy
 from niceeval.cli.screen import Screen
-from niceeval.cli.text import cut, line, paragraph
+from niceeval.cli.text import line, paragraph
 from niceeval.results import AttemptResult
 
 __all__ = ["errored_blocks"]
 
 _LABEL: Final = 13
-_MOST_NAMES: Final = 3
 _FRAME: Final = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+), in ')
 Key: TypeAlias = tuple[object, ...]
 
@@ -65,7 +64,7 @@ def _block(group: _Group, screen: Screen, naming: Naming) -> Iterator[Text]:
     first = group.first
     yield line("")
     style = "" if first.status == "skipped" else "bold yellow"
-    yield line((first.status.upper(), style), " ", *_names(group, screen, naming))
+    yield heading((first.status.upper(), style), list(group.places), _tail(group, naming), screen)
     if first.status == "skipped":
         yield from paragraph("    ", first.reason or "no reason was given", screen.width - 4, most=4)
         return
@@ -90,26 +89,18 @@ def _ended_early(attempt: AttemptResult) -> bool:
     )
 
 
-def _names(group: _Group, screen: Screen, naming: Naming) -> Iterator[str | tuple[str, str]]:
-    names = list(group.places)
-    room = screen.width - 14
-    if len(names) == 1:
-        numbers = sorted(set(group.places[names[0]]))
-        yield cut(names[0], room - 32, more=screen.symbols.more)
-        if group.count > 1:
-            listed = ", ".join(map(str, numbers[:8])) + (" and more" if len(numbers) > 8 else "")
-            yield f"  attempts {listed}" if len(numbers) > 1 else f"  attempt {listed}"
-        else:
-            yield (naming.of(group.first), "dim")
+def _tail(group: _Group, naming: Naming) -> str:
+    """Which attempts, and by how many agents."""
+    if group.count == 1:
+        return naming.of(group.first)
+    if len(group.places) == 1:
+        [numbers] = (sorted(set(each)) for each in group.places.values())
+        listed = ", ".join(map(str, numbers[:8])) + (" and more" if len(numbers) > 8 else "")
+        which = f"  attempts {listed}" if len(numbers) > 1 else f"  attempt {listed}"
     else:
-        listed = ", ".join(names[:_MOST_NAMES])
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        yield cut(listed, room - 32, more=screen.symbols.more) + more
-        yield f"  {group.count} attempts"
-    if len(group.agents) > 1:
-        yield f", {len(group.agents)} agents"
-    if group.count > 1:
-        yield " (same reason)"
+        which = f"  {group.count} attempts"
+    agents = f", {len(group.agents)} agents" if len(group.agents) > 1 else ""
+    return f"{which}{agents} (same reason)"
 
 
 def _text(attempt: AttemptResult) -> str:

@@ -14,7 +14,7 @@ from niceeval.cli.text import cut, line, paragraph, safe
 from niceeval.errors import RecordError
 from niceeval.results import AssertionResult, AttemptResult
 
-__all__ = ["Naming", "detail", "entry_line", "failed_block"]
+__all__ = ["Naming", "detail", "entry_line", "failed_block", "heading"]
 
 _MOST_ENTRIES: Final = 12
 
@@ -35,8 +35,7 @@ class Naming:
 def failed_block(attempt: AttemptResult, screen: Screen, naming: Naming) -> Iterator[Text]:
     """Say what an attempt failed, what was there instead, and what did not run because of it."""
     yield line("")
-    head = cut(attempt.name, screen.width - 24, more=screen.symbols.more)
-    yield line(("FAILED", "bold red"), f" {head}", (cut(naming.of(attempt), screen.width // 2), "dim"))
+    yield heading(("FAILED", "bold red"), [attempt.name], naming.of(attempt), screen)
     failures, undecided = attempt.failures, attempt.undecided
     broke = attempt.error is not None
     if broke or not (failures or undecided):
@@ -54,6 +53,20 @@ def failed_block(attempt: AttemptResult, screen: Screen, naming: Naming) -> Iter
     yield from paragraph("    ", _aftermath(attempt, more), screen.width - 4, style="dim")
 
 
+def heading(word: tuple[str, str], names: Sequence[str], tail: str, screen: Screen) -> Text:
+    """Name what a block is about: as many names as there is room for, at least one, and how many others."""
+    more = screen.symbols.more
+    tail = cut(tail, screen.width // 2, more=more)
+    room = screen.width - cell_len(word[0]) - 1 - cell_len(tail) - (14 if len(names) > 1 else 0)
+    shown = [cut(names[0], room, more=more)]
+    for name in names[1:]:
+        if cell_len(", ".join([*shown, safe(name)])) > room:
+            break
+        shown.append(safe(name))
+    rest = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return line(word, f" {', '.join(shown)}{rest}", (tail, "dim"))
+
+
 def entry_line(entry: AssertionResult, screen: Screen, mark: str, style: str) -> Text:
     """Name a check: its requirement, its match, and at the right end where it is written."""
     body = screen.width - 5
@@ -64,7 +77,8 @@ def entry_line(entry: AssertionResult, screen: Screen, mark: str, style: str) ->
     left = f"  {mark} {name}"
     match = spec_text(entry.match)
     space = room - cell_len(left) - 2
-    said = "" if match == entry.requirement or space < 12 else cut(match, space, more=screen.symbols.more)
+    named = entry.key is not None or entry.label is not None
+    said = "" if not named or space < 12 else cut(match, space, more=screen.symbols.more)
     gap = "  " if said else ""
     pad = " " * max(body - cell_len(left) - cell_len(gap + said) - cell_len(place), 1)
     return line("  ", (mark, style), f" {name}", gap, said, pad, (place, "dim"))
@@ -79,7 +93,9 @@ def detail(label: str, text: str, screen: Screen, indent: int = 10) -> Text:
 def _place(entry: AssertionResult, width: int) -> str:
     """File and line, from the end of the path where it is too long: that is where the name is."""
     text = safe(f"{entry.source.file}:{entry.source.line}")
-    return text if cell_len(text) <= width else "…" + text[-(width - 1) :]
+    while cell_len(text) > width:
+        text = "…" + text[max(len(text) - width, 2) :]
+    return text
 
 
 def _difference(entry: AssertionResult, attempt: AttemptResult, screen: Screen) -> Iterator[Text]:

@@ -2,15 +2,17 @@
 
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len, set_cell_size
 from rich.live import Live
 from rich.text import Text
 
 from niceeval.cli.numbers import clock
 from niceeval.cli.screen import Screen
 from niceeval.cli.tables import headline, style_of
-from niceeval.cli.text import cut, line
+from niceeval.cli.text import cut, line, safe
 from niceeval.cli.version import package_version
 
 if TYPE_CHECKING:
@@ -26,8 +28,9 @@ _REDRAWS: Final = 8  # per second
 class _EvalLine:
     """How far one eval is."""
 
-    def __init__(self, name: str, total: int) -> None:
+    def __init__(self, name: str, total: int, width: int) -> None:
         self.name = name
+        self.width = width
         self.total = total
         self.counts: Counter[str] = Counter()
         self.done = 0
@@ -57,7 +60,8 @@ class _EvalLine:
         room = screen.width - _BAR - 1 - sum(len(part if isinstance(part, str) else part[0]) for part in tail)
         if room < 20:
             room, bar = room + _BAR, []
-        return line(cut(self.name, max(room, 8), more=screen.symbols.more), " ", *bar, *tail)
+        name = cut(self.name, max(room, 8), more=screen.symbols.more)
+        return line(set_cell_size(name, max(min(self.width, room), cell_len(name))), " ", *bar, *tail)
 
 
 class ShownProgress:
@@ -80,7 +84,8 @@ class ShownProgress:
         """Say what will run."""
         self.run_id = run_id
         each = max(1, len(plan.agents)) * plan.attempts
-        self._lines = {eval_.id: _EvalLine(eval_.id, len(eval_.iter_cases()) * each) for eval_ in plan.evals}
+        width = max(cell_len(safe(eval_.id)) for eval_ in plan.evals)
+        self._lines = {eval_.id: _EvalLine(eval_.id, len(eval_.iter_cases()) * each, width) for eval_ in plan.evals}
         if self._screen.live:
             self._live = Live(
                 console=self._screen.console,
@@ -127,7 +132,7 @@ class ShownProgress:
         return Text("\n").join(lines)
 
 
-def run_headline(plan: "Plan", screen: Screen) -> Text:
-    """The first line of a run."""
+def run_headline(plan: "Plan", screen: Screen) -> Iterator[Text]:
+    """What a run starts with."""
     cases = [[case_id for case_id, _ in eval_.iter_cases()] for eval_ in plan.evals]
     return headline(plan.agents, plan.attempts, list(map(len, cases)), screen, f"niceeval {package_version()}")

@@ -22,7 +22,6 @@ __all__ = ["Rerun", "recorded_run", "run_report", "show_report"]
 
 _MOST_BLOCKS: Final = 20
 _MOST_SKIPPED: Final = 3
-_NOTE: Final = "  (errored attempts are outside every rate)"
 
 
 @attrs.frozen
@@ -53,8 +52,7 @@ def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rer
     yield from eval_table(view, screen)
     yield from requirement_table(view, screen, everything=False)
     yield line("")
-    note = _NOTE if view.statuses.get("errored") else ""
-    yield counts_line(view.statuses, f" in {seconds(took)}", note)
+    yield from counts_line(view.statuses, screen, f" in {seconds(took)}")
     yield from _unfinished(view)
     if problems:
         yield line((f"{counted(problems, 'problem')} while loading, named above: not everything ran", "bold red"))
@@ -73,7 +71,7 @@ def show_report(view: RunView, screen: Screen) -> Iterator[Text]:
         yield from failed_block(attempt, screen, naming)
     yield from errored_blocks(view.attempts("errored", "unrankable", "skipped"), screen, naming)
     yield line("")
-    yield counts_line(view.statuses, _NOTE if view.statuses.get("errored") else "")
+    yield from counts_line(view.statuses, screen)
     yield from _unfinished(view)
 
 

@@ -61,7 +61,7 @@ def run_command(options: Options) -> int:
 def _run(
     plan: Plan, agents: Mapping[str, AgentLike], options: Options, config: Config, screen: Screen, problems: int
 ) -> int:
-    screen.write([run_headline(plan, screen), line("")])
+    screen.write([*run_headline(plan, screen), line("")])
     writer = writer_for(options.record or config.record or config.root / ".niceeval", plan.header())
     assert isinstance(writer, RunWriter)
     progress = ShownProgress(screen)

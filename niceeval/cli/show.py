@@ -35,7 +35,7 @@ def show_command(run: str, eval: str | None, *, as_json: bool) -> int:
             started = view.header.started.astimezone()
             sizes = [planned.size for planned in view.header.evals]
             start = f"run {view.header.id}", f"{started:%Y-%m-%d %H:%M}"
-            screen.write([headline(view.header.agents, view.header.attempts, sizes, screen, *start)])
+            screen.write(headline(view.header.agents, view.header.attempts, sizes, screen, *start))
             screen.write(show_report(view, screen))
             screen.write([line(("record  ", "dim"), cut(recorded_run(view.folder), 4096))])
         finally:

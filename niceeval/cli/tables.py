@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from niceeval.cli.numbers import counted, rate, scores
 from niceeval.cli.screen import Screen
-from niceeval.cli.text import columns, cut, line
+from niceeval.cli.text import columns, cut, line, safe
 from niceeval.cli.view import RunView
 from niceeval.record.rates import Requirement
 
@@ -21,6 +22,7 @@ _STYLES: Final = {
     "passed": "green",
     "scored": "green",
 }
+_NOTE: Final = "(errored attempts are outside every rate)"
 _FEW: Final = 10
 _NAME: Final = 20
 
@@ -30,13 +32,19 @@ def style_of(status: str) -> str:
     return _STYLES.get(status, "")
 
 
-def headline(agents: Sequence[str], attempts: int, sizes: Sequence[int], screen: Screen, *start: str) -> Text:
+def headline(agents: Sequence[str], attempts: int, sizes: Sequence[int], screen: Screen, *start: str) -> Iterator[Text]:
     """Say what was planned: how many evals with how many cases each, agents and attempts."""
     factors = [counted(sum(sizes), "case"), *([counted(len(agents), "agent")] if len(agents) > 1 else [])]
     factors.append(counted(attempts, "attempt"))
     plan = f"{counted(len(sizes), 'eval')}, {f' {screen.symbols.times} '.join(factors)}"
     named = [f"{'agent' if len(agents) == 1 else 'agents'} {', '.join(agents)}"] if agents else []
-    return line(cut("  ".join([*start, plan, *named]), screen.width, more=screen.symbols.more))
+    current = ""
+    for part in map(safe, [*start, plan, *named]):
+        if current and cell_len(current) + 2 + cell_len(part) > screen.width:
+            yield line(cut(current, screen.width, more=screen.symbols.more))
+            current = ""
+        current += f"  {part}" if current else part
+    yield line(cut(current, screen.width, more=screen.symbols.more))
 
 
 def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
@@ -46,15 +54,18 @@ def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
         return
     several = len(view.header.agents) > 1
     k = view.header.attempts
-    agent = ["agent"] if several else []
-    head = ["eval", *agent, "passed/decided", "errored", "rate", *([f"pass@{k}", f"pass^{k}"] if k > 1 else [])]
-    rows = []
+    head = ["eval", "passed/decided", "errored", "rate", *([f"pass@{k}", f"pass^{k}"] if k > 1 else [])]
+    rows: list[list[str]] = []
+    above = ""
     for each in view.rates.evals:
-        row = [each.eval_id, *([_short(each.agent or "-")] if several else [])]
-        row += [f"{each.passed}/{each.decided}", str(each.errored), rate(each.rate)]
+        if several and each.eval_id != above:
+            above = each.eval_id
+            rows.append([above, *[""] * (len(head) - 1)])
+        name = f"  {each.agent or '-'}" if several else each.eval_id
+        row = [name, f"{each.passed}/{each.decided}", str(each.errored), rate(each.rate)]
         rows.append(row + ([rate(each.pass_at.get(k)), rate(each.pass_hat.get(k))] if k > 1 else []))
     yield line("")
-    yield from columns(head, rows, screen.width, texts=2 if several else 1)
+    yield from columns(head, rows, screen.width)
 
 
 def requirement_table(view: RunView, screen: Screen, *, everything: bool) -> Iterator[Text]:
@@ -124,12 +135,17 @@ def _short(name: str) -> str:
     return cut(name, _NAME)
 
 
-def counts_line(statuses: Mapping[str, int], *after: str) -> Text:
+def counts_line(statuses: Mapping[str, int], screen: Screen, after: str = "") -> Iterator[Text]:
     """Count the attempts by how they ended, the worst first."""
     parts: list[str | tuple[str, str]] = []
     for status in _ORDER:
         if statuses.get(status):
-            parts += [", " if parts else "", (f"{statuses[status]} {status}", style_of(status))]
-    if not parts:
-        parts.append("no attempt has ended")
-    return line(*parts, *after)
+            parts += [", " if parts else "", (f"{statuses[status]:,} {status}", style_of(status))]
+    counts = line(*(parts or ["no attempt has ended"]), after)
+    if statuses.get("errored"):
+        if counts.cell_len + 2 + len(_NOTE) <= screen.width:
+            counts.append(f"  {_NOTE}")
+        else:
+            yield counts
+            counts = line(_NOTE)
+    yield counts

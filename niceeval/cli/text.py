@@ -50,11 +50,11 @@ def cut(text: str, width: int, *, more: str = "…") -> str:
 
 
 def line(*parts: str | tuple[str, str]) -> Text:
-    """Build one line of safe parts, each plain or with a style; the parts are never read as markup."""
+    """Build one line of parts, each plain or with a style; what they say is made safe and never read as markup."""
     made = Text(no_wrap=True, end="")
     for part in parts:
         text, style = (part, "") if isinstance(part, str) else part
-        made.append(text, style=style or None)
+        made.append(safe(text), style=style or None)
     return made
 
 
@@ -90,7 +90,7 @@ def paragraph(label: str, text: str, width: int, *, style: str = "", most: int |
 def columns(
     head: Sequence[str], rows: Iterable[Sequence[str]], width: int, *, texts: int = 1, indent: str = "  "
 ) -> list[Text]:
-    """Build a table of text columns, of which the first gives way, and number columns, aligned to the right.
+    """Build a table of text columns, which give way, the first most, and number columns, aligned to the right.
 
     Args:
         head: The names of the columns.
@@ -102,17 +102,22 @@ def columns(
     """
     cells = [list(row) for row in rows]
     widths = [max([cell_len(name), *(cell_len(row[place]) for row in cells)]) for place, name in enumerate(head)]
-    taken = cell_len(indent) + sum(3 + each for each in widths[1:])
-    widths[0] = max(min(max(widths[0], _TEXT_COLUMN), width - taken), 8)
+    widths[0] = max(widths[0], _TEXT_COLUMN)
+    over = cell_len(indent) + sum(widths) + 3 * (len(widths) - 1) - width
+    for place in range(texts):
+        given = min(max(over, 0), max(widths[place] - _NARROWEST, 0))
+        widths[place] -= given
+        over -= given
 
     def built(row: Sequence[str]) -> str:
-        shown = indent + set_cell_size(cut(row[0], widths[0]), widths[0])
-        for place in range(1, len(row)):
-            pad = " " * (widths[place] - cell_len(row[place]))
-            shown += "   " + (row[place] + pad if place < texts else pad + row[place])
-        return shown.rstrip()
+        shown = []
+        for place, size in enumerate(widths):
+            pad = " " * (size - cell_len(row[place]))
+            shown.append(set_cell_size(cut(row[place], size), size) if place < texts else pad + row[place])
+        return (indent + "   ".join(shown)).rstrip()
 
     return [line((built(head), "dim")), *(line(built(row)) for row in cells)]
 
 
 _TEXT_COLUMN: Final = 28
+_NARROWEST: Final = 8

@@ -147,10 +147,11 @@ def parse(raw: bytes) -> dict[str, Any]:
     except ValueError:
         whole = raw.endswith(b"\n")
         raise Damaged("it is not valid JSON" if whole else "it ends in the middle, as after a killed process") from None
-    identified = isinstance(document, dict) and all(isinstance(document.get(name), str) for name in ("id", "eval"))
-    if not identified or document.get("status") not in get_args(Status):
+    if not isinstance(document, dict) or any(not isinstance(document.get(name), str) for name in ("id", "eval")):
         raise Damaged("it does not describe an attempt")
-    return document
+    if document.get("status") in get_args(Status):
+        return document
+    raise Damaged("it does not say how the attempt ended")
 
 
 def _loads(raw: bytes) -> Any:

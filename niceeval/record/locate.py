@@ -1,25 +1,26 @@
 """Finding a record and the runs in it."""
 
-import tomllib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from niceeval.config import load_config
 from niceeval.errors import RecordError, RecordWarning
 from niceeval.record.layout import FOLDER, RUNS, Header, read_header
 
-__all__ = ["find_record", "find_run", "latest_run", "run_folders"]
+__all__ = ["find_record", "find_run", "latest_run", "readable_runs", "run_folders"]
 
 
 def find_record(path: str | Path | None) -> tuple[Path, Path | None]:
     """Return the record's folder, and the one run that was asked for where `path` is a run's folder.
 
     Args:
-        path: The record's folder, a project that holds one, or the folder of one run. None looks upward from the
-            working directory: for a ``pyproject.toml`` whose ``[tool.niceeval]`` names a record, and for ``.niceeval``.
+        path: The record's folder, a project that holds one, or the folder of one run. None means the one
+            that ``[tool.niceeval]`` names, else the nearest ``.niceeval`` in the working directory or above it.
 
     Raises:
         RecordError: There is none.
+        ConfigError: `path` is None and a ``pyproject.toml`` cannot be used.
     """
     if path is None:
         return _search(Path.cwd()), None
@@ -34,28 +35,20 @@ def find_record(path: str | Path | None) -> tuple[Path, Path | None]:
 
 
 def _search(start: Path) -> Path:
+    named = load_config(start).record
+    if named is not None:
+        if (named / RUNS).is_dir():
+            return named
+        raise RecordError(
+            f"{named}, the record that [tool.niceeval] names, holds no run yet; `niceeval run` records one"
+        )
     for folder in (start, *start.parents):
-        named = _configured(folder / "pyproject.toml")
-        for candidate in (named, folder / FOLDER):
-            if candidate is not None and (candidate / RUNS).is_dir():
-                return candidate
+        if (folder / FOLDER / RUNS).is_dir():
+            return folder / FOLDER
     raise RecordError(
         f"there is no record in {start} or above it: nothing was recorded yet (`niceeval run` does), "
         "or it lies elsewhere (give its path)"
     )
-
-
-def _configured(file: Path) -> Path | None:
-    try:
-        with open(file, "rb") as opened:
-            settings = tomllib.load(opened).get("tool", {}).get("niceeval", {})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        warnings.warn(f"{file} was not read while looking for the record: {error}", RecordWarning, stacklevel=4)
-        return None
-    named = settings.get("record") if isinstance(settings, dict) else None
-    return file.parent / named if isinstance(named, str) else None
 
 
 def run_folders(root: Path) -> list[Path]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunTables"]
 
-_PORTION: Final = 512 * 1024
+_PORTION: Final = 256 * 1024
 """Bytes of lines per statement: small enough to stay out of the way, large enough to be fast."""
 
 _COLUMNS: Final = (

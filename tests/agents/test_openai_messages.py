@@ -2,7 +2,7 @@
 
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -72,6 +72,19 @@ class TestTurns:
         assert turn.coverage == {"messages": "complete", "tool_calls": "complete", "usage": "none"}
         assert isinstance(turn.data, Absent)
         assert turn.reasons == {}
+
+    def test_a_turn_that_was_answered_and_followed_is_completed(self) -> None:
+        turns = transcript_from_openai([user("a"), said("one"), user("b"), user("c"), said("two")]).turns
+        assert [turn.status for turn in turns] == ["completed", None, None]
+        turns = transcript_from_openai([user("a"), said("let me see", call("c1")), user("b"), said("two")]).turns
+        assert [turn.status for turn in turns] == [None, None]
+
+    def test_turn_status_supplies_what_the_format_does_not_say(self) -> None:
+        messages = [user("a"), said("one"), user("b"), said("Which order do you mean?")]
+        ended = transcript_from_openai(messages, turn_status=lambda turn: "waiting").turns
+        assert [turn.status for turn in ended] == ["completed", "waiting"]
+        with pytest.raises(ValueError, match="turn_status returned 'done'"):
+            transcript_from_openai(messages, turn_status=lambda turn: cast(Any, "done"))
 
     def test_a_conversation_that_ends_on_the_user(self) -> None:
         last = transcript_from_openai([user("hi"), said("hello"), user("###STOP###")]).turns[-1]

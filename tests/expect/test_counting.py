@@ -106,9 +106,10 @@ def test_a_bad_count_is_refused_with_a_sentence(
         getattr(SEARCH, quantifier)(*arguments)
 
 
-def test_if_any_is_a_bool() -> None:
-    with pytest.raises(TypeError, match="if_any is True or False, got 1"):
-        SEARCH.every(if_any=1)  # type: ignore[arg-type]
+@pytest.mark.parametrize("value", [1, None, "yes"])
+def test_if_any_is_a_bool(value: Any) -> None:
+    with pytest.raises(TypeError, match=f"if_any is True or False, got {value!r}"):
+        SEARCH.every(if_any=value)
 
 
 @pytest.mark.parametrize(

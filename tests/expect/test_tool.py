@@ -150,7 +150,10 @@ def test_what_is_missing_is_named() -> None:
 def test_a_broken_predicate_is_errored_and_a_definite_mismatch_beside_it_decides() -> None:
     broken = satisfies("explodes", lambda value: value["missing"])
     assert tool_match("open", input=broken).evaluate(Call("open", {})).outcome == "errored"
-    assert tool_match("open", input=broken, status="failed").evaluate(Call("open", {}, status="pending")).outcome == "mismatched"
+    assert (
+        tool_match("open", input=broken, status="failed").evaluate(Call("open", {}, status="pending")).outcome
+        == "mismatched"
+    )
 
 
 @pytest.mark.parametrize("subject", ["search", {"name": "search"}, None, 3, object(), Absent])

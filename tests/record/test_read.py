@@ -73,6 +73,15 @@ def test_the_record_that_the_project_names_is_used(tmp_path: Path, monkeypatch: 
     assert Record.open().run().id == writer.id
 
 
+def test_a_named_record_without_runs_is_not_replaced_by_another(
+    tmp_path: Path, run: RunWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.niceeval]\nrecord = "results"\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecordError, match=r"results, the record that .tool.niceeval. names, holds no run yet"):
+        Record.open()
+
+
 @pytest.mark.parametrize(
     ("place", "words"),
     [("nowhere", "nowhere does not exist; give the folder"), ("empty", "empty holds no record; give the folder")],
@@ -156,7 +165,7 @@ def test_an_unreadable_description_costs_only_its_own_run(root: Path, run: RunWr
         (b"\x00\x00\x00\x00\n", "line 3 is left out: it is not valid JSON"),
         (b'{"id":"9","eval":"\xff","status":"passed"}\n', "line 3 is left out: it is not valid JSON"),
         (b"[1, 2]\n", "line 3 is left out: it does not describe an attempt"),
-        (b'{"id":"9","eval":"e"}\n', "line 3 is left out: it does not describe an attempt"),
+        (b'{"id":"9","eval":"e"}\n', "line 3 is left out: it does not say how the attempt ended"),
         (b'{"id":"9","eval":5,"status":["a"]}\n', "line 3 is left out: it does not describe an attempt"),
     ],
     ids=["torn", "not JSON", "zeros", "not UTF-8", "a list", "no status", "wrong types"],
@@ -256,7 +265,7 @@ def test_a_large_subject_is_read_from_its_blob(root: Path, make_attempt: Any, ma
     assert large.subject.value() == {"text": "x" * 100}
     assert (large.subject.type, large.subject.size) == ("dict", 111)
     assert small.subject.value() == "inline"
-    with pytest.raises(RecordError, match="d3 .* was not kept"):
+    with pytest.raises(RecordError, match=r"d3 .* was not kept"):
         gone.subject.value()
 
 
