@@ -2,13 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextvars import ContextVar
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Final, final
 
 import anyio
 
+from niceeval.entries import Entry, Kind, ScopeName, Spawn, Style, Yields
 from niceeval.errors import AuthoringError, told
 from niceeval.evidence import PLAIN, Evidence, evidence_of, not_a_subject
 from niceeval.signals import SkipSignal, StopSignal, site
@@ -19,16 +19,16 @@ from niceeval_expect import (
     Evaluation,
     EventMatch,
     Match,
-    ParsingMatch,
     ScoreMatch,
     ThresholdedMatch,
     ToolMatch,
     ValueMatch,
 )
-from niceeval_expect._evaluation import errored, unavailable
-from niceeval_expect._match import begin, finish
+from niceeval_expect._evaluation import bounded, errored, unavailable
+from niceeval_expect._match import begin, evaluate_part, finish
 
-__all__ = ["AssertionLog", "Entry", "ScopeName", "Spawn", "Style", "Yields"]
+__all__ = ["AssertionLog"]
+
 
 @final
 class AssertionLog:
@@ -96,7 +96,7 @@ class AssertionLog:
             if match._may_await:
                 self._begin(entry, match, self.evidence.private(subject))
             else:
-                entry.evaluation = match.evaluate(subject)
+                entry.evaluation = bounded(evaluate_part(match, subject, ""))
         entry.took = time.perf_counter() - begun
         self.entries.append(entry)
         return entry
@@ -116,7 +116,8 @@ class AssertionLog:
         if not captured.rebuildable:
             entry.snapshot = True
         if captured.problem is not None:
-            entry.evaluation = unavailable(f"subject-not-retainable: {captured.problem}", code="subject-not-retainable")
+            code = "subject-not-retainable"
+            entry.evaluation = unavailable(f"{code}: {captured.problem}", code=code)
 
     def _begin(self, entry: Entry, match: BooleanMatch | ScoreMatch, subject: object) -> None:
         evaluation, replay = begin(match, subject)
@@ -164,7 +165,8 @@ class AssertionLog:
                 entry.give_up = None
 
     def check_scope(
-        self, match: BooleanMatch, evidence: object, cut: str, scope: ScopeName, coverage: str | None, yields: Yields | None
+        self, match: BooleanMatch, evidence: object, cut: str, scope: ScopeName, coverage: str | None,
+        yields: Yields | None,
     ) -> Entry:  # fmt: skip
         """Register a claim over a scope.
 
@@ -183,7 +185,7 @@ class AssertionLog:
         if match._may_await:
             self._begin(entry, match, evidence)
         else:
-            entry.evaluation = match.evaluate(evidence)
+            entry.evaluation = bounded(evaluate_part(match, evidence, ""))
         entry.took = time.perf_counter() - begun
         self.entries.append(entry)
         return entry
@@ -235,7 +237,11 @@ class AssertionLog:
 
     def parts(self) -> Iterator[Part]:
         """Yield what the folds read, in order of registration."""
+        passing = self.style == "pass"
         for entry in self.entries:
+            if passing and entry.gate and entry.outcome == "matched":
+                yield _MET
+                continue
             if entry.kind == "points":
                 yield Part("matched", True, entry.requirement, None, exact(entry.points or 0))
                 continue
@@ -264,5 +270,6 @@ class AssertionLog:
         return StopSignal()
 
 
+_MET: Final = Part("matched", True)
 _KINDS: Final[dict[type, Kind]] = {}
 _MOST_POINTS: Final = sys.float_info.max

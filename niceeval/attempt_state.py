@@ -1,19 +1,22 @@
 """What one attempt holds while it runs: its agent, its sessions and turns, its log, and why it ended."""
 
 import time
-from collections.abc import Mapping
-from typing import Any, final
+from collections.abc import Awaitable, Mapping
+from typing import Any, TypeVar, final
 
 import anyio
 
 from niceeval.agents.base import Agent, AgentContext
-from niceeval.assertions import AssertionLog, Style
-from niceeval.errors import AgentFailed, AgentReferenceError, AgentUnavailable
+from niceeval.assertions import AssertionLog
+from niceeval.entries import Style
+from niceeval.errors import AgentFailed, AgentReferenceError, AgentUnavailable, message_of, told
 from niceeval.evidence import Evidence
-from niceeval.signals import SkipSignal, StopSignal
+from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves
 from niceeval.transcript import TurnEvidence, turn_cut_off, turn_from_reply
 
 __all__ = ["AttemptState", "DeadlinePassed", "SessionState", "TurnRecord"]
+
+T = TypeVar("T")
 
 
 @final
@@ -103,36 +106,65 @@ class AttemptState:
             if timeout is None:
                 reply = await agent.reply(text, context)
             else:
-                with anyio.move_on_after(timeout) as scope:
-                    reply = await agent.reply(text, context)
-                if scope.cancelled_caught:
-                    raise AgentUnavailable(f"the agent did not reply within {timeout:g} s")
-            self._still_open()
+                reply = await _within(timeout, agent.reply(text, context))
+            if self.deadline is not None and time.perf_counter() > self.deadline:
+                # However busy the event loop was: a late reply changes nothing.
+                raise DeadlinePassed
             evidence = turn_from_reply(text, reply, context.take_emitted())
-        except AgentUnavailable as error:
-            self._cut_off(session, text, context, str(error) or "the agent could not be reached", begun)
-            raise
         except (StopSignal, SkipSignal):
             raise
-        except DeadlinePassed:
-            self._cut_off(session, text, context, "the attempt timed out before the agent replied", begun)
-            raise
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            self._cut_off(session, text, context, reason, begun)
-            raise AgentFailed(f"the agent raised {reason}") from error
-        except BaseException:
-            self._cut_off(session, text, context, "the turn was cancelled before the agent replied", begun)
-            raise
+        except BaseException as error:
+            raised = _what_it_means(error)
+            self._cut_off(session, text, context, _failure(error, raised), begun)
+            if raised is error:
+                raise
+            raise raised from error
         if log.closed:
-            raise StopSignal
+            raise log.mistake("the attempt closed before this reply came; await send() within it", depth=2)
         return session.add(evidence, time.perf_counter() - begun)
-
-    def _still_open(self) -> None:
-        """Refuse a reply that came after the attempt's deadline, however busy the event loop was."""
-        if self.deadline is not None and time.perf_counter() > self.deadline:
-            raise DeadlinePassed
 
     def _cut_off(self, session: SessionState, text: str, context: AgentContext, failure: str, begun: float) -> None:
         if not self.log.closed:
             session.add(turn_cut_off(text, context.take_emitted(), failure), time.perf_counter() - begun)
+
+
+async def _within(timeout: float, replying: Awaitable[T]) -> T:
+    """Await a reply that is of use only within `timeout` seconds, whatever the agent makes of being cancelled."""
+    begun = time.perf_counter()
+    broken: Exception | None = None
+    with anyio.move_on_after(timeout) as scope:
+        try:
+            reply = await replying
+        except Exception as error:
+            broken = error
+    if scope.cancel_called or time.perf_counter() - begun > timeout:
+        raise AgentUnavailable(f"the agent did not reply within {timeout:g} s") from broken
+    if broken is not None:
+        raise broken
+    return reply
+
+
+def _what_it_means(error: BaseException) -> BaseException:
+    """Return what the author gets for what an agent raised: a broken agent failed, one that nobody reached did not."""
+    if isinstance(error, AgentUnavailable | DeadlinePassed):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        parts = list(leaves(error))
+        if all(isinstance(part, AgentUnavailable) for part in parts):
+            return AgentUnavailable("; ".join(dict.fromkeys(map(message_of, parts))))
+    if isinstance(error, Exception):
+        return AgentFailed(f"the agent raised {told(error)}")
+    if isinstance(error, anyio.get_cancelled_exc_class()) and not being_cancelled():
+        return AgentFailed("the agent awaited a task that was cancelled")
+    return error
+
+
+def _failure(error: BaseException, raised: BaseException) -> str:
+    """Return the sentence that the turn keeps."""
+    if isinstance(raised, AgentUnavailable):
+        return message_of(raised) or "the agent could not be reached"
+    if isinstance(raised, DeadlinePassed):
+        return "the attempt timed out before the agent replied"
+    if isinstance(raised, AgentFailed):
+        return told(error)
+    return "the turn was cancelled before the agent replied"

@@ -1,10 +1,11 @@
 """One attempt from start to its document: run the author's code, see how it ended, fold, and write one line."""
 
+import math
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, final
+from typing import Any, Final, final
 
 import anyio
 import attrs
@@ -12,14 +13,24 @@ import attrs
 from niceeval.attempt_state import AttemptState, DeadlinePassed
 from niceeval.conversations import sessions_document
 from niceeval.documents import attempt_line
-from niceeval.errors import AgentFailed, AgentUnavailable
+from niceeval.errors import AgentFailed, AgentUnavailable, message_of, told
 from niceeval.handles import never_awaited
 from niceeval.redaction import Redactor
-from niceeval.signals import SkipSignal, StopSignal
+from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves
 from niceeval.verdict import Folded, fold_pass, fold_score
-from niceeval_expect._evaluation import unavailable
 
-__all__ = ["Ending", "Finished", "close", "ending_of", "run_body"]
+__all__ = [
+    "INTERRUPTED",
+    "NORMAL",
+    "Ending",
+    "Finished",
+    "close",
+    "ending_of",
+    "interrupts",
+    "overdue",
+    "run_body",
+    "settle",
+]
 
 
 @final
@@ -31,11 +42,16 @@ class Ending:
         error: Why the attempt could not run to its end.
         failure: How the agent broke, where the author did not catch it.
         exception: The exception behind either.
+        whole: What left the author's code, where that is a group of exceptions.
     """
 
     error: str | None = None
     failure: str | None = None
     exception: BaseException | None = None
+    whole: BaseException | None = None
+
+
+INTERRUPTED: Final = Ending(error="interrupted")
 
 
 @final
@@ -49,67 +65,85 @@ class Finished:
     reason: str | None
 
 
-NORMAL = Ending()
+NORMAL: Final = Ending()
 
 
 async def run_body(state: AttemptState, body: Callable[[], Awaitable[None]], timeout: float | None) -> Ending:
-    """Run the author's code within its time and say how it ended; nothing it raises gets out but a cancellation."""
+    """Run the author's code within its time, settle its checks, and say how it ended.
+
+    Nothing that it raises gets out but what ends the whole run: a cancellation from outside, and Ctrl-C.
+    """
+    ending = NORMAL
+    scope = None
     try:
         if timeout is None:
             await body()
-            return NORMAL
-        with anyio.move_on_after(timeout) as scope:
-            await body()
-        if scope.cancel_called or time.perf_counter() - state.log.started > timeout:
-            return timed_out(timeout)
-        return NORMAL
-    except anyio.get_cancelled_exc_class():
-        raise
+        else:
+            with anyio.move_on_after(timeout) as scope:
+                await body()
     except BaseException as error:
-        return ending_of(error, timeout)
+        if interrupts(error):
+            raise
+        ending = ending_of(error)
+    if anyio.current_effective_deadline() == -math.inf:
+        # The author's code swallowed the cancellation; what it skipped by that nobody knows.
+        return INTERRUPTED if ending.error is None else ending
+    late = scope is not None and scope.cancel_called
+    return await settle(state, overdue(state, ending, timeout, late=late), timeout)
 
 
-def timed_out(timeout: float | None) -> Ending:
-    """Return the ending of an attempt whose time was up."""
-    return Ending(error=f"timed out after {timeout:g} s" if timeout is not None else "timed out")
+def interrupts(error: BaseException) -> bool:
+    """Tell whether an exception ends more than its attempt: a cancellation from outside, or Ctrl-C, even in a group."""
+    if isinstance(error, anyio.get_cancelled_exc_class()):
+        return being_cancelled()
+    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaves(error))
 
 
-def ending_of(error: BaseException, timeout: float | None = None) -> Ending:
+def overdue(state: AttemptState, ending: Ending, timeout: float | None, *, late: bool) -> Ending:
+    """Return the ending of an attempt whose time was up, or `ending` where it was not.
+
+    Args:
+        state: The attempt.
+        ending: How its code ended.
+        timeout: The seconds it had.
+        late: Whether it was cancelled for being late; where it kept the event loop busy, only the clock tells.
+    """
+    if timeout is None or not (late or time.perf_counter() - state.log.started > timeout):
+        return ending
+    return Ending(f"timed out after {timeout:g} s", exception=ending.exception, whole=ending.whole)
+
+
+def ending_of(error: BaseException) -> Ending:
     """Say what an exception that left the author's code means; exception groups are looked into.
 
     Only stop and skip signals and cancellations: a normal end. An agent that broke: a failure. Anything else: an error.
     """
-    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
-        raise error
     cancelled = anyio.get_cancelled_exc_class()
-    leaves = [leaf for leaf in _leaves(error) if not isinstance(leaf, StopSignal | SkipSignal | cancelled)]
-    if not leaves:
+    if isinstance(error, cancelled):
+        return Ending("the eval awaited a task that was cancelled", exception=error)
+    quiet = StopSignal | SkipSignal | DeadlinePassed | cancelled
+    loud = [leaf for leaf in leaves(error) if not isinstance(leaf, quiet)]
+    if not loud:
         return NORMAL
-    if any(isinstance(leaf, DeadlinePassed) for leaf in leaves):
-        return timed_out(timeout)
-    others = [leaf for leaf in leaves if not isinstance(leaf, AgentFailed)]
+    others = [leaf for leaf in loud if not isinstance(leaf, AgentFailed)]
     if not others:
-        return Ending(failure=str(leaves[0]), exception=leaves[0])
+        return Ending(failure=message_of(loud[0]), exception=loud[0])
     first = others[0]
     if isinstance(first, AgentUnavailable):
-        return Ending(error=f"agent unavailable: {first}", exception=first)
-    text = str(first)
-    return Ending(error=f"{type(first).__name__}: {text}" if text else type(first).__name__, exception=first)
+        return Ending(error=f"agent unavailable: {message_of(first)}", exception=first)
+    return Ending(error=told(first), exception=first, whole=error)
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for part in error.exceptions:
-            yield from _leaves(part)
-    else:
-        yield error
-
-
-async def settle(state: AttemptState) -> None:
-    """Wait for the checks that were still being evaluated when the author's code ended."""
-    for entry in state.log.entries:
-        if entry.done is not None:
-            await entry.done.wait()
+async def settle(state: AttemptState, ending: Ending, timeout: float | None) -> Ending:
+    """Wait for the checks that are still being evaluated, as long as the attempt has time; return how it ended then."""
+    if all(entry.done is None or entry.done.is_set() for entry in state.log.entries):
+        return ending
+    left = math.inf if timeout is None else timeout - (time.perf_counter() - state.log.started)
+    with anyio.move_on_after(max(0, left)) as scope:
+        for entry in state.log.entries:
+            if entry.done is not None:
+                await entry.done.wait()
+    return overdue(state, ending, timeout, late=scope.cancelled_caught)
 
 
 def close(
@@ -133,11 +167,10 @@ def close(
     for entry in log.entries:
         if never_awaited(entry):
             log.mistakes.append(
-                f"{entry.file}:{entry.line}: or_stop() was never awaited, so nothing could stop: write `await handle.or_stop()`"
+                f"{entry.file}:{entry.line}: or_stop() was never awaited, so nothing could stop: "
+                "write `await handle.or_stop()`"
             )
-        if entry.evaluation is None and entry.kind != "points":
-            entry.evaluation = unavailable("the attempt ended before this check did", code="cut-off")
-    log.closed = True
+    log.close()
     folded = _fold(state, ending)
     head: dict[str, Any] = {
         **identity,
@@ -151,7 +184,7 @@ def close(
         if value is not None:
             head[name] = value
     if ending.exception is not None:
-        head["error"] = _error(ending.exception)
+        head["error"] = _error(ending.exception, ending.whole)
     if state.logs:
         head["logs"] = state.logs
     line = attempt_line(head, log, lambda known: sessions_document(state, known), redactor, blob)
@@ -166,7 +199,7 @@ def _fold(state: AttemptState, ending: Ending) -> Folded:
         error = "; ".join(dict.fromkeys(log.mistakes))
     parts = list(log.parts())
     if log.style == "score":
-        return fold_score(parts, error=error, skipped=state.skipped)
+        return fold_score(parts, error=error, failure=ending.failure, skipped=state.skipped)
     return fold_pass(parts, error=error, failure=ending.failure, skipped=state.skipped)
 
 
@@ -174,7 +207,9 @@ def _started(duration: float) -> str:
     return datetime.fromtimestamp(time.time() - duration, UTC).isoformat(timespec="microseconds")
 
 
-def _error(error: BaseException) -> dict[str, str]:
-    shown = error.__cause__ if isinstance(error, AgentFailed) and error.__cause__ is not None else error
+def _error(error: BaseException, whole: BaseException | None) -> dict[str, str]:
+    shown = whole or error
+    if isinstance(shown, AgentFailed) and shown.__cause__ is not None:
+        shown = shown.__cause__
     trace = "".join(traceback.format_exception(shown, limit=-20))
-    return {"type": type(error).__name__, "message": str(error), "traceback": trace[-16_384:]}
+    return {"type": type(error).__name__, "message": message_of(error), "traceback": trace[-16_384:]}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, final, overload
 
 from typing_extensions import TypeForm, TypeVar
 
-from niceeval.assertions import group_path
 from niceeval.attempt_state import AttemptState
+from niceeval.entries import group_path
 from niceeval.errors import NiceEvalError
 from niceeval.handles import PointsHandle
 from niceeval.scopes import Scope
@@ -81,7 +81,8 @@ class EvalContext(Scope):
         self._state.log.admit()
         if not isinstance(transcript, Transcript):
             raise self._state.log.refuse(
-                f"observe() takes a transcript, got {type(transcript).__name__}; read messages with transcript_from_openai(...)"
+                f"observe() takes a transcript, got {type(transcript).__name__}; "
+                "read messages with transcript_from_openai(...)"
             )
         session = self._open(observed=True)
         for evidence in transcript.turns:

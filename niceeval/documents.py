@@ -3,11 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from niceeval._documents import assertion_from_document
-from niceeval.assertions import AssertionLog, Entry
+from niceeval.assertions import AssertionLog
 from niceeval.codec import BLOB_LIMIT
+from niceeval.entries import Entry
 from niceeval.errors import RecordError
 from niceeval.redaction import Redactor
 from niceeval_expect._evaluation import MATCHED, Diagnostic
@@ -26,7 +28,7 @@ Sessions = Callable[[Mapping[str, str]], list[dict[str, Any]]]
 MAX_REFERENCES: Final = 256
 """How many matching tool calls an entry refers to."""
 _POINTS: Final = "points"
-_encoder: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_encoder: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
 to_json: Final = _encoder.encode
 
 
@@ -47,29 +49,21 @@ def attempt_line(
         blob: Stores large content and returns its digest.
     """
     matches: dict[str, str] = {}
-    entries = [_entry(log, entry, matches) for entry in log.entries]
+    entries = "[" + ",".join([_entry_text(log, entry, matches) for entry in log.entries]) + "]"
     known = {text: subject.digest for text, subject in log.evidence.texts() if len(text) > 64}
     subjects = {subject.digest: subject.text for subject in log.evidence.subjects.values()}
     conversation = to_json(sessions(known))
-    if _touched(redactor, head, entries, matches, subjects, conversation):
-        return _redacted_line(head, log, entries, matches, to_json(sessions({})), redactor, blob)
+    if redactor.secrets:
+        texts = (to_json(head), entries, conversation, *matches.values(), *subjects.values())
+        if any(map(redactor.touches, texts)):
+            return _redacted_line(head, log, matches, to_json(sessions({})), redactor, blob)
     parts = [to_json(head)[:-1]]
     parts.append(',"sessions":' + _stored(conversation, blob))
     stored = ",".join(_subject(log, digest, text, blob) for digest, text in subjects.items())
     parts.append(',"subjects":{' + stored + "}")
     parts.append(',"matches":{' + ",".join(f'"{digest}":{spec}' for digest, spec in matches.items()) + "}")
-    parts.append(',"assertions":' + to_json(entries) + "}")
+    parts.append(',"assertions":' + entries + "}")
     return "".join(parts)
-
-
-def _touched(
-    redactor: Redactor, head: Mapping[str, Any], entries: list[dict[str, Any]], matches: Mapping[str, str],
-    subjects: Mapping[str, str], conversation: str,
-) -> bool:  # fmt: skip
-    if not redactor.secrets:
-        return False
-    texts = (to_json(head), to_json(entries), conversation, *matches.values(), *subjects.values())
-    return any(map(redactor.touches, texts))
 
 
 def _stored(text: str, blob: Callable[[bytes], str]) -> str:
@@ -95,9 +89,13 @@ def _subject(
 
 
 def _redacted_line(
-    head: Mapping[str, Any], log: AssertionLog, entries: list[dict[str, Any]], matches: Mapping[str, str],
-    conversation: str, redactor: Redactor, blob: Callable[[bytes], str],
-) -> str:  # fmt: skip
+    head: Mapping[str, Any],
+    log: AssertionLog,
+    matches: Mapping[str, str],
+    conversation: str,
+    redactor: Redactor,
+    blob: Callable[[bytes], str],
+) -> str:
     """Return the line with every secret replaced, and every entry whose evidence held one marked."""
 
     def clean(text: str) -> tuple[str, tuple[str, ...]]:
@@ -106,6 +104,7 @@ def _redacted_line(
         tree, names = redactor.redact_tree(json.loads(text))
         return to_json(tree), names
 
+    entries = [_entry(log, entry, {}) for entry in log.entries]
     stored, renamed, dirty = [], {}, set()
     for digest, subject in log.evidence.subjects.items():
         text, names = ("", ()) if subject.problem is not None else clean(subject.text)
@@ -133,6 +132,55 @@ def _redacted_line(
     )
 
 
+def _entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
+    """Return one entry as JSON text; what a plain match says over and over is put together once."""
+    evaluation, match = entry.evaluation, entry.match
+    plain = evaluation is not None and evaluation.diagnostic is MATCHED.diagnostic and entry.kind == "boolean"
+    if not plain or entry.points is not None or entry.stops or entry.group or entry.snapshot:
+        return to_json(_entry(log, entry, matches))
+    assert match is not None
+    assert evaluation is not None
+    fingerprint = match.fingerprint
+    spec = matches.get(fingerprint)
+    if spec is None:
+        spec = matches[fingerprint] = match.canonical_spec
+    if not is_rebuildable(spec):
+        return to_json(_entry(log, entry, matches))
+    decision = log.decision(entry)
+    constant = _constant(
+        entry.requirement, entry.key, entry.label, decision, fingerprint, entry.file, entry.line, entry.gate,
+        entry.scope, entry.coverage, evaluation.examined,
+    )  # fmt: skip
+    found = "" if entry.scope == "value" else "," + to_json(_references(entry))[1:-1]
+    return (
+        f'{{"order":{entry.order},{constant},"at":{entry.at:.6f},"took":{entry.took:.6f}{found},"subject":"{entry.subject}"}}'
+    )
+
+
+@lru_cache(maxsize=2048)
+def _constant(
+    requirement: str, key: str | None, label: str | None, decision: str, fingerprint: str, file: str, line: int,
+    gate: bool, scope: str, coverage: str | None, examined: int,
+) -> str:  # fmt: skip
+    """Return the fields of a plain match's entry that do not change from attempt to attempt, as JSON text."""
+    fields: dict[str, Any] = {"requirement": requirement, "decision": decision, "match": fingerprint}
+    fields.update({"file": file, "line": line, "outcome": "matched"})
+    optional = {"key": key, "label": label, "coverage": coverage}
+    fields.update({name: value for name, value in optional.items() if value is not None})
+    if gate:
+        fields["gate"] = True
+    if scope != "value":
+        fields["scope"] = scope
+    if examined != 1:
+        fields["examined"] = examined
+    return to_json(fields)[1:-1]
+
+
+def _references(entry: Entry) -> dict[str, Any]:
+    found = findings(entry.evaluation) if entry.evaluation is not None else NOTHING
+    return {"calls": found.matching[:MAX_REFERENCES], "candidates": found.candidates}
+
+
 def _entry(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> dict[str, Any]:
     """Return one entry as data, fields at their default left out, and add its match's spec to `matches`."""
     match, evaluation = entry.match, entry.evaluation
@@ -157,8 +205,8 @@ def _entry(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> dict[str
         document["subject"] = entry.subject
     if evaluation is None:
         document["outcome"] = "matched" if entry.kind == "points" else "unavailable"
-    elif evaluation is MATCHED:
-        document["outcome"] = "matched"
+    elif evaluation.diagnostic is MATCHED.diagnostic:
+        document.update(evaluation.as_document())
     else:
         document.update(evaluation.as_document())
         rederivable = _rederivable(entry, evaluation.diagnostic)
@@ -181,9 +229,7 @@ def _policy(document: dict[str, Any], log: AssertionLog, entry: Entry) -> None:
         document["group"] = entry.group
     if entry.scope != "value":
         document["scope"] = entry.scope
-        found = findings(entry.evaluation) if entry.evaluation is not None else NOTHING
-        document["calls"] = found.matching[:MAX_REFERENCES]
-        document["candidates"] = found.candidates
+        document.update(_references(entry))
     if entry.stops:
         document["stops"] = True
     if isinstance(entry.match, ThresholdedMatch):

@@ -24,11 +24,24 @@ group_path: Final[ContextVar[tuple[str, ...]]] = ContextVar("niceeval_group", de
 class Entry:
     """One registered entry while its attempt is open."""
 
-    __slots__ = (
-        "at", "barrier", "coverage", "done", "evaluation", "file", "frozen", "gate", "gated",
-        "give_up", "group", "key", "kind", "label", "line", "live", "match", "order", "points", "produces", "scope", "snapshot",
-        "stops", "subject", "took", "yields",
-    )  # fmt: skip
+    # Defaults live on the class: an entry sets only what it differs in.
+    key: str | None = None
+    label: str | None = None
+    points: float | None = None
+    gated = False
+    stops = False
+    frozen = False
+    snapshot = False
+    subject: str | None = None
+    live: Any = None
+    evaluation: Evaluation | None = None
+    done: anyio.Event | None = None
+    give_up: Callable[[], None] | None = None
+    barrier: Coroutine[Any, Any, Any] | None = None
+    yields: Yields | None = None
+    coverage: str | None = None
+    at = 0.0
+    took = 0.0
 
     def __init__(self, order: int, kind: Kind, match: Match | None, scope: ScopeName, gate: bool) -> None:
         self.order = order
@@ -36,26 +49,13 @@ class Entry:
         self.match = match
         self.scope = scope
         self.gate = gate
-        self.gated = False
-        self.produces = isinstance(match, ParsingMatch)
-        self.file, self.line = site(3)
+        self.file, self.line = site(4)
         self.group = group_path.get()
-        self.key: str | None = None
-        self.label: str | None = None
-        self.points: float | None = None
-        self.stops = False
-        self.frozen = False
-        self.subject: str | None = None
-        self.snapshot = False
-        self.live: Any = None
-        self.evaluation: Evaluation | None = None
-        self.done: anyio.Event | None = None
-        self.give_up: Callable[[], None] | None = None
-        self.barrier: Coroutine[Any, Any, Any] | None = None
-        self.yields: Yields | None = None
-        self.coverage: str | None = None
-        self.at = 0.0
-        self.took = 0.0
+
+    @property
+    def produces(self) -> bool:
+        """Whether the match yields a value other than its subject."""
+        return isinstance(self.match, ParsingMatch)
 
     @property
     def requirement(self) -> str:

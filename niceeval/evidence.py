@@ -15,12 +15,12 @@ PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple, 
 """Types whose values are subjects without another look."""
 
 _ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes, complex, frozenset})
-_SAME_SUBJECT: Final = frozenset({"all_of", "any_of", "not_"})
+_SAME_SUBJECT: Final = frozenset({"composite"})
 _TEXT_LIMIT: Final = 1 << 16
 
 
 def evidence_of(match: Match) -> Callable[[Any], object] | None:
-    """Return the function that says what to keep of the subject, as the match or a part over the same subject gives it."""
+    """Return what says which part of the subject to keep: of the match, or of a part over the same subject."""
     own: Callable[[Any], object] | None = getattr(match, "_evidence", None)
     if own is not None or match._spec_name not in _SAME_SUBJECT:
         return own

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self
 
 from typing_extensions import TypeVar
 
-from niceeval.assertions import AssertionLog, Entry
+from niceeval.assertions import AssertionLog
 from niceeval.documents import assertion_result
+from niceeval.entries import Entry
 
 if TYPE_CHECKING:
     from niceeval.results import AssertionResult
@@ -99,7 +100,7 @@ class MeasureHandle(_Handle):
     __slots__ = ()
 
     def score(self, points: float, /) -> Self:
-        """Let the entry contribute to the score: matched earns `points`, mismatched 0, a measurement m earns m × points.
+        """Let the entry score: matched earns `points`, mismatched 0, a measurement m earns m × points.
 
         Args:
             points: Finite and above 0.
@@ -185,7 +186,7 @@ class Handle(MeasureHandle, Generic[V]):
         if entry.yields is not None:
             value: V = entry.yields(entry.evaluation)
         else:
-            value = entry.evaluation._produced if entry.produces else entry.live
+            value = entry.evaluation.product if entry.produces else entry.live
         return value
 
 

@@ -6,7 +6,8 @@ from typing import Any, final
 
 import attrs
 
-from niceeval.assertions import AssertionLog, Entry
+from niceeval.assertions import AssertionLog
+from niceeval.entries import Entry
 from niceeval.transcript import TurnEvidence
 from niceeval_expect import Match, json_text, matches
 from niceeval_expect._evaluation import Absent

@@ -2,120 +2,30 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 
 import anyio
 import anyio.abc
-import attrs
 
 from niceeval.agents.base import Agent, AgentLike
 from niceeval.agents.function import as_agent
 from niceeval.attempt_state import AttemptState
-from niceeval.attempts import Ending, Finished, close, run_body, settle
+from niceeval.attempts import INTERRUPTED, Ending, Finished, close, run_body
 from niceeval.context import EvalContext
 from niceeval.errors import EvalLoadError, RecordError
 from niceeval.evals.eval import Eval
+from niceeval.plans import AttemptRef, Plan, Progress, Quiet
 from niceeval.record.run import RunResult
 from niceeval.record.write import MemoryWriter, RunWriter
 from niceeval.redaction import Redactor, current_redactor
+from niceeval.tasks import task_group
 
 __all__ = ["AttemptRef", "Plan", "Progress", "Quiet", "execute"]
 
 CHECK_CAP: Final = 20
 """How many asynchronous checks are awaited at a time, whatever the concurrency of attempts."""
-
-
-@final
-@attrs.frozen
-class AttemptRef:
-    """Which attempt: of which eval and case, by which agent, the how manieth."""
-
-    eval_id: str
-    case_id: str | None
-    agent: str
-    attempt: int
-
-    @property
-    def name(self) -> str:
-        """The eval's id with the case in brackets."""
-        return self.eval_id if self.case_id is None else f"{self.eval_id}[{self.case_id}]"
-
-
-@final
-@attrs.frozen
-class Plan:
-    """What is meant to run, settled before anything does.
-
-    Args:
-        evals: The evals, each with its cases.
-        agents: The agents' names; empty where no agent takes part.
-        attempts: How many attempts each case gets from each agent, at least 1.
-        declared_secrets: Names of environment variables whose values are secret whatever their names end in.
-    """
-
-    evals: tuple[Eval[Any], ...]
-    agents: tuple[str, ...] = ()
-    attempts: int = 1
-    declared_secrets: tuple[str, ...] = ()
-
-    @property
-    def size(self) -> int:
-        """How many attempts that makes."""
-        cases = sum(len(eval_.iter_cases()) for eval_ in self.evals)
-        return cases * max(1, len(self.agents)) * self.attempts
-
-    def header(self) -> dict[str, Any]:
-        """Return the plan as `run.json` keeps it."""
-        return {
-            "agents": list(self.agents),
-            "attempts": self.attempts,
-            "evals": [
-                {
-                    "id": eval_.id,
-                    "style": eval_.style,
-                    "cases": [case_id for case_id, _ in eval_.iter_cases()] if eval_.has_cases else None,
-                    "tags": list(eval_.tags),
-                }
-                for eval_ in self.evals
-            ],
-        }
-
-    def refs(self) -> Iterator[tuple[AttemptRef, Eval[Any], object]]:
-        """Yield every attempt with its eval and case, in order."""
-        agents = self.agents or ("",)
-        for eval_ in self.evals:
-            for case_id, case in eval_.iter_cases():
-                for agent in agents:
-                    for attempt in range(1, self.attempts + 1):
-                        yield AttemptRef(eval_.id, case_id, agent, attempt), eval_, case
-
-
-class Progress(Protocol):
-    """What a display of a run is told."""
-
-    def plan_ready(self, plan: Plan, run_id: str) -> None:
-        """The run is about to start."""
-
-    def attempt_started(self, ref: AttemptRef) -> None:
-        """One attempt has started."""
-
-    def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
-        """One attempt has ended and is recorded."""
-
-
-class Quiet:
-    """A display that shows nothing."""
-
-    def plan_ready(self, plan: Plan, run_id: str) -> None:
-        """Show nothing."""
-
-    def attempt_started(self, ref: AttemptRef) -> None:
-        """Show nothing."""
-
-    def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
-        """Show nothing."""
 
 
 async def execute(
@@ -129,8 +39,8 @@ async def execute(
 ) -> RunResult:
     """Run a plan's attempts and seal the run.
 
-    An attempt's crash, timeout or authoring mistake is its result and nobody else's. When the run is cancelled, attempts
-    that are in flight are written as interrupted with the evidence they have, and the run is sealed as interrupted.
+    An attempt's crash, timeout or authoring mistake is its result and nobody else's. When the run is cancelled,
+    attempts in flight are written as interrupted with the evidence they have, and the run is sealed as interrupted.
 
     Args:
         plan: What to run.
@@ -152,13 +62,13 @@ async def execute(
     run.progress.plan_ready(plan, writer.id)
     status = "interrupted"
     try:
-        async with anyio.create_task_group() as checks, anyio.create_task_group() as attempts:
+        async with anyio.create_task_group() as checks, task_group() as start:
             run.spawn_into(checks)
             for ref, eval_, case in plan.refs():
                 await slots.acquire()
                 if run.broken is not None:
                     break
-                attempts.start_soon(run.attempt, ref, eval_, case, made.get(ref.agent), slots)
+                start(run.attempt(ref, eval_, case, made.get(ref.agent), slots))
         if run.broken is None:
             status = "sealed"
     finally:
@@ -219,10 +129,10 @@ class _Run:
         self.progress.attempt_started(ref)
         t = EvalContext(state)
         try:
-            ending = await run_body(state, lambda: eval_(t, case) if eval_.has_cases else eval_(t), self.timeout)
-            await settle(state)
-        except anyio.get_cancelled_exc_class():
-            self._write(ref, state, Ending(error="interrupted"), before)
+            ending = await run_body(state, lambda: eval_(t, case=case), self.timeout)
+        except BaseException:
+            # A cancellation of the run or Ctrl-C: nothing else gets out of run_body.
+            self._write(ref, state, INTERRUPTED, before)
             raise
         else:
             self._write(ref, state, ending, before)

@@ -1,11 +1,11 @@
 """The vocabulary that Turn, Session and `t` share: every method registers one entry over what its scope sees."""
 
-from typing import Any, ClassVar, TypeAlias, overload
+from typing import Any, ClassVar, Final, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
-from niceeval.assertions import ScopeName, Yields
 from niceeval.attempt_state import AttemptState
+from niceeval.entries import ScopeName, Yields
 from niceeval.handles import Handle, MeasureHandle
 from niceeval.tool_call import ToolCall
 from niceeval.views import View
@@ -21,6 +21,18 @@ __all__ = ["AnyTool", "Scope"]
 
 V = TypeVar("V")
 AnyTool: TypeAlias = str | ToolMatch
+
+
+_claims: Final[dict[int, tuple[object, ScopeMatch]]] = {}
+_MAX_CLAIMS: Final = 512
+
+
+def _keep(match: object, claim: ScopeMatch) -> ScopeMatch:
+    """Remember the claim by the identity of its match, which is held so that the identity stays its own."""
+    if len(_claims) >= _MAX_CLAIMS:
+        _claims.clear()
+    _claims[id(match)] = (match, claim)
+    return claim
 
 
 class Scope:
@@ -72,7 +84,9 @@ class Scope:
             match: A tool's name, a tool match, or one with a quantifier. ``or_stop()`` returns the matching calls.
         """
         view = self._view()
-        claim = self._claim(called_tool, match)
+        # A match that many attempts share keeps one claim, and with it one spec and one fingerprint.
+        kept = _claims.get(id(match))
+        claim = kept[1] if kept is not None else _keep(match, self._claim(called_tool, match))
         return self._over(claim, "tool_calls", view, lambda evaluation: view.named(findings(evaluation).matching))
 
     def not_called_tool(self, match: AnyTool, /) -> Handle[None]:
@@ -104,7 +118,7 @@ class Scope:
         return self._over(no_failed_actions(), "tool_calls")
 
     def no_loops(self, *, max_repeats: int = 2) -> Handle[None]:
-        """Register: neither the same call (name and input) nor the same assistant text came more than `max_repeats` times.
+        """Register: no call (name and input) and no assistant text came more than `max_repeats` times.
 
         Args:
             max_repeats: How often the same is fine, 1 or more.

@@ -13,9 +13,10 @@ from niceeval._documents import attempt_from_document
 from niceeval.agents.base import AgentLike
 from niceeval.agents.function import as_agent
 from niceeval.attempt_state import AttemptState
-from niceeval.attempts import NORMAL, Ending, ending_of, settle, timed_out
+from niceeval.attempts import INTERRUPTED, NORMAL, Ending, ending_of, interrupts, overdue, settle
 from niceeval.config import load_config
 from niceeval.context import EvalContext
+from niceeval.errors import AgentFailed
 from niceeval.evals.eval import Eval
 from niceeval.record.lines import parse
 from niceeval.record.run import RunResult
@@ -147,31 +148,31 @@ class _Attempt:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> bool:
+        state, timeout = self._state, self._timeout
+        late = timeout is not None and self._scope.cancel_called
         caught = bool(self._scope.__exit__(kind, error, trace))
-        late = self._timeout is not None and self._scope.cancel_called
-        if late:
-            ending = timed_out(self._timeout)
-        elif error is None:
-            ending = NORMAL
-        elif isinstance(error, anyio.get_cancelled_exc_class() | KeyboardInterrupt | SystemExit | GeneratorExit):
-            ending = Ending(error="interrupted", exception=None)
-        else:
-            ending = ending_of(error, self._timeout)
-        interrupted = ending.error == "interrupted"
-        if interrupted:
-            self._checks.cancel_scope.cancel()
+        ending = INTERRUPTED
+        quiet = False
         try:
-            if not interrupted:
-                await settle(self._state)
+            if error is None or caught or not interrupts(error):
+                ending = NORMAL if error is None or caught else ending_of(error)
+                quiet = ending == NORMAL
+                ending = await settle(state, overdue(state, ending, timeout, late=late), timeout)
+        except BaseException:
+            ending = INTERRUPTED
+            raise
         finally:
-            self._finish(ending)
-            await self._checks.__aexit__(None, None, None)
-        return caught or ending == NORMAL or late
+            try:
+                self._finish(ending)
+            finally:
+                # Every check has been settled or given up by now, so that its task ends at once.
+                await self._checks.__aexit__(None, None, None)
+        return quiet or (isinstance(error, AgentFailed) and late)
 
     def _finish(self, ending: Ending) -> None:
         redactor = self._before.joined(current_redactor(self._declared))
         finished = close_and_append(self._writer, self._state, ending, self._ref, redactor)
-        self._writer.seal("interrupted" if ending.error == "interrupted" else "sealed")
+        self._writer.seal("interrupted" if ending is INTERRUPTED else "sealed")
         assert self._t is not None
         blobs = RunResult.from_writer(self._writer)
         self._t._result = attempt_from_document(parse(finished.line.encode("ascii")), blobs._source.blob)

@@ -52,7 +52,13 @@ class Session(Scope):
             _require_seconds(log.refuse, timeout)
         if self._session.observed:
             raise log.mistake("send() on an observed session: it is a recording; open one with t.new_session()")
-        wanted = None if output is None else OutputType.of(output)
+        wanted = None
+        if output is not None:
+            try:
+                wanted = OutputType.of(output)
+            except (TypeError, ValueError) as error:
+                log.mistake(f"send(output=): {error}")
+                raise
         record = await state.send(self._session, text, timeout, None if wanted is None else wanted.json_schema)
         turn = self.turns[record.index]
         if wanted is not None:

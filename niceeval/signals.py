@@ -3,13 +3,14 @@
 import math
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Final, final
 
 import anyio
 
-__all__ = ["SkipSignal", "StopSignal", "being_cancelled", "short_path", "site"]
+__all__ = ["SkipSignal", "StopSignal", "being_cancelled", "leaves", "short_path", "site"]
 
 
 @final
@@ -20,6 +21,15 @@ class StopSignal(BaseException):
 @final
 class SkipSignal(BaseException):
     """The eval skipped itself with ``t.skip(reason)``."""
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the exceptions of a group, however deep they lie; of any other exception, itself."""
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from leaves(part)
+    else:
+        yield error
 
 
 def being_cancelled() -> bool:

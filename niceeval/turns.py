@@ -4,8 +4,9 @@ from typing import Any, ClassVar, Generic, cast, final
 
 from typing_extensions import TypeVar
 
-from niceeval.assertions import Entry
 from niceeval.attempt_state import AttemptState, TurnRecord
+from niceeval.entries import Entry
+from niceeval.errors import NiceEvalError
 from niceeval.reply import TurnStatus, Usage
 from niceeval.scopes import Scope
 from niceeval.transcript import TurnEvidence
@@ -57,17 +58,19 @@ class Turn(Scope, Generic[D]):
     def data(self) -> D:
         """The structured output: validated where ``send(output=Type)`` asked for it.
 
-        Reading it when the output did not conform is a stop, like a failed ``or_stop()``. Where no output was asked for and
-        none was given, it is an `Absent` value, over which every match is unavailable.
+        Reading it when the output did not conform is a stop, like a failed ``or_stop()``. Where no output was asked for
+        and none was given, it is an `Absent` value, over which every match is unavailable.
         """
         entry = self._output
         if entry is None:
             return cast(D, self._evidence.data)
         assert entry.evaluation is not None
         if entry.evaluation.outcome != "matched":
+            if self._state.log.closed:
+                raise NiceEvalError(f"turn.data does not conform, see {entry.requirement!r} in t.result")
             entry.stops = True
             raise self._state.log.stop(entry)
-        return cast(D, entry.evaluation._produced)
+        return cast(D, entry.evaluation.product if entry.produces else entry.live)
 
     @property
     def status(self) -> TurnStatus | None:

@@ -102,7 +102,9 @@ def fold_pass(
     return Folded("passed")
 
 
-def fold_score(parts: Sequence[Part], *, error: str | None = None, skipped: str | None = None) -> Folded:
+def fold_score(
+    parts: Sequence[Part], *, error: str | None = None, failure: str | None = None, skipped: str | None = None
+) -> Folded:
     """Fold a score-style attempt into its score.
 
     In this order: errored (it could not run to its end, or an entry that scores or stops is errored), unrankable (such
@@ -111,13 +113,17 @@ def fold_score(parts: Sequence[Part], *, error: str | None = None, skipped: str 
     Args:
         parts: The entries in the order of registration, direct contributions included.
         error: Why the attempt could not run to its end.
+        failure: How the agent broke: a stop, which is the reason that a scored attempt has.
         skipped: The reason given to ``t.skip``.
 
     >>> from fractions import Fraction
     >>> fold_score([Part("matched", True, earned=exact(0.1)), Part("matched", True, earned=exact(0.2))]).score
     0.3
     """
-    total = float(sum((part.earned for part in parts), Fraction(0)))
+    try:
+        total = float(sum((part.earned for part in parts), Fraction(0)))
+    except OverflowError:
+        return Folded("errored", error or "the score is too large to be a number")
     deciding = [part for part in parts if part.deciding]
     broken = [part for part in deciding if part.outcome == "errored"]
     missing = [part for part in deciding if part.outcome == "unavailable"]
@@ -127,7 +133,7 @@ def fold_score(parts: Sequence[Part], *, error: str | None = None, skipped: str 
         return Folded("unrankable", _reasons(missing), partial_score=total)
     if skipped is not None:
         return Folded("skipped", skipped)
-    return Folded("scored", score=total)
+    return Folded("scored", failure, score=total)
 
 
 def _reasons(parts: Iterable[Part]) -> str:

@@ -1,11 +1,11 @@
 """The author's own rules: predicates and measurements written as plain functions."""
 
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, NoReturn
 
 import attrs
 
@@ -13,6 +13,7 @@ from niceeval_expect._calls import PENDING, call
 from niceeval_expect._evaluation import MATCHED, Evaluation, errored, measured, mismatched, unavailable
 from niceeval_expect._freeze import call_repr, freeze
 from niceeval_expect._match import ScoreMatch, ValueMatch
+from niceeval_expect._spec import register
 
 __all__ = ["define_score_match", "define_value_match", "satisfies"]
 
@@ -231,3 +232,11 @@ def define_score_match(measure: Callable[..., float], /, *, name: str | None = N
 
     factory.__name__ = factory.__qualname__ = known_as
     return factory
+
+
+def _without_its_code(_: Mapping[str, Any]) -> NoReturn:
+    raise ValueError("the spec holds code that it can only name; build the match where that code can be imported")
+
+
+for _name in (_Satisfies._spec_name, _Custom._spec_name, _CustomScore._spec_name):
+    register(_name, _without_its_code)

@@ -18,8 +18,8 @@ __all__ = ["parse_embedded"]
 # Where a document may start: `{}`, `{"key":`, `[]`, `[[`, `[{`, or `[` with a scalar and what may follow one. The text
 # may also end within that, after the quote of a string.
 _start: Final = re.compile(
-    r"""\{\s*+(?:\}|"(?:[^"\\\n]|\\.)*+(?:"\s*+(?::|\Z)|\\?\Z))
-      | \[\s*+(?:[]\[{]
+    r"""\{\s*+(?:\}|\Z|"(?:[^"\\\n]|\\.)*+(?:"\s*+(?::|\Z)|\\?\Z))
+      | \[\s*+(?:[]\[{]|\Z
                |"(?:[^"\\\n]|\\.)*+(?:"\s*+(?:[],]|\Z)|\\?\Z)
                |(?:-?\d[-+.eE\d]*+|true|false|null|NaN|-?Infinity)\s*+(?:[],]|\Z))""",
     re.VERBOSE | re.ASCII,

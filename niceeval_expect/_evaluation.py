@@ -1,16 +1,20 @@
 """What one comparison said: an outcome, a bounded diagnostic, and how much was looked at."""
 
+import json
 import traceback as _traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, Literal, TypeAlias, final
 
 import attrs
 
+from niceeval_expect._pointer import dollar
+
 __all__ = [
     "MATCHED",
     "Absent",
     "AbsentText",
+    "Deferred",
     "Diagnostic",
     "Evaluation",
     "Outcome",
@@ -21,6 +25,7 @@ __all__ = [
     "mismatched",
     "sample",
     "unavailable",
+    "written",
     "wrong_type",
 ]
 
@@ -104,6 +109,27 @@ class Diagnostic:
     truncated: bool = False
     traceback: str | None = None
 
+    def line(self) -> str:
+        """Return what is said at this place, without its parts."""
+        message = self.message or ("" if self.code in ("matched", "mismatched") else self.code)
+        return f"{dollar(self.pointer)} {message}".rstrip() if self.pointer else message
+
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        """Yield what was expected and received here, and every part below, indented."""
+        indent = "  " * depth
+        if self.code != "matched" and (self.expected is not None or self.received is not None):
+            yield f"{indent}expected {written(self.expected)}"
+            yield f"{indent}received {written(self.received)}"
+        for child in self.children:
+            yield f"{indent}- {child.line() or child.code}"
+            yield from child.lines(depth + 1)
+        if self.truncated:
+            yield f"{indent}… more was left out"
+
+    def __str__(self) -> str:
+        """Read like a report, one line for each part."""
+        return "\n".join((self.line() or self.code, *self.lines(1)))
+
     def as_document(self) -> dict[str, Any]:
         """Return this diagnostic as JSON-safe data; fields at their default are left out."""
         document: dict[str, Any] = {"code": self.code}
@@ -132,6 +158,23 @@ class Diagnostic:
 
 
 @final
+class Deferred:
+    """A produced value that is made when it is first asked for, so that no one else holds it."""
+
+    __slots__ = ("_make", "_value")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make: Callable[[], Any] | None = make
+        self._value: Any = None
+
+    def value(self) -> Any:
+        """Return the value: the same one every time."""
+        if self._make is not None:
+            self._value, self._make = self._make(), None
+        return self._value
+
+
+@final
 @attrs.frozen
 class Evaluation:
     """What one match said of one subject.
@@ -152,13 +195,25 @@ class Evaluation:
     _produced: Any = attrs.field(default=None, eq=False, repr=False, alias="produced")
 
     @property
+    def product(self) -> Any:
+        """What a parsing match yields: the parsed value or the validated instance; None where it yields nothing."""
+        return self._produced.value() if type(self._produced) is Deferred else self._produced
+
+    @property
     def code(self) -> str:
         """The code of the diagnostic's root."""
         return self.diagnostic.code
 
+    def __str__(self) -> str:
+        """Read like a report: the outcome, then what decided it, one line for each part."""
+        head = self.outcome if self.value is None else f"{self.outcome} ({self.value:g})"
+        return "\n".join((f"{head}: {self.diagnostic.line()}".rstrip(": "), *self.diagnostic.lines(1)))
+
     def as_document(self) -> dict[str, Any]:
         """Return this evaluation as JSON-safe data; fields at their default are left out."""
-        document: dict[str, Any] = {"outcome": self.outcome, "diagnostic": self.diagnostic.as_document()}
+        document: dict[str, Any] = {"outcome": self.outcome}
+        if self.diagnostic is not MATCHED.diagnostic:
+            document["diagnostic"] = self.diagnostic.as_document()
         if self.value is not None:
             document["value"] = self.value
         if self.reason is not None:
@@ -248,6 +303,17 @@ def cut_text(text: str, limit: int = _MAX_TEXT, *, around: int = 0) -> str:
     head = "…" if start else ""
     tail = "…" if start + limit < len(text) else ""
     return f"{head}{text[start : start + limit]}{tail}"
+
+
+def written(sampled: object) -> str:
+    """Return a sampled value as a person reads it: JSON, and the text itself where JSON had no words for it."""
+    if isinstance(sampled, dict) and sampled.get("$") == "repr":
+        return str(sampled.get("text"))
+    if isinstance(sampled, dict):
+        return "{" + ", ".join(f"{json.dumps(key)}: {written(item)}" for key, item in sampled.items()) + "}"
+    if isinstance(sampled, list):
+        return "[" + ", ".join(map(written, sampled)) + "]"
+    return json.dumps(sampled, ensure_ascii=False)
 
 
 def sample(value: object) -> Any:

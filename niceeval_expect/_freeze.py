@@ -3,10 +3,13 @@
 import copy
 import re
 from collections.abc import Mapping
-from typing import Any
+from math import isfinite
+from typing import Any, Final
 
 __all__ = ["call_repr", "freeze", "show"]
 
+# Python refuses to write an integer of more than 4,300 digits in decimal; in hexadecimal it has no limit.
+_MAX_BITS: Final = 14_000
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, complex})
 
 
@@ -35,6 +38,10 @@ def freeze(value: Any) -> Any:
 def show(value: object) -> str:
     """Return the repr of an argument; sets come out sorted, so that the text does not depend on hashing."""
     kind = type(value)
+    if isinstance(value, float) and kind is float and not isfinite(value):
+        return f"float('{value!r}')"
+    if isinstance(value, int) and kind is int and value.bit_length() > _MAX_BITS:
+        return hex(value)
     if kind is set or kind is frozenset:
         assert isinstance(value, set | frozenset)
         return "{" + ", ".join(sorted(map(show, value))) + "}" if value else "set()"

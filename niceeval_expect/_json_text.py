@@ -1,17 +1,17 @@
 """`json_text`: text that is JSON, parsed and then matched."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
 import attrs
 
 from niceeval_expect._embedded import parse_embedded
-from niceeval_expect._evaluation import MATCHED, Diagnostic, Evaluation, cut_text, mismatched, wrong_type
+from niceeval_expect._evaluation import MATCHED, Deferred, Diagnostic, Evaluation, cut_text, mismatched, wrong_type
 from niceeval_expect._facets import plain_or_match
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._json import as_json
 from niceeval_expect._match import Match, ParsingMatch, ValueMatch, evaluate_part
-from niceeval_expect._parse import ParseProblem, parse_strict
+from niceeval_expect._parse import Parsed, ParseProblem, parse_strict
 from niceeval_expect._partial import no_container, show_match
 from niceeval_expect._spec import register
 
@@ -36,6 +36,12 @@ class _JsonText(ParsingMatch[Any]):
             args["pick"] = self._pick
         return args
 
+    @property
+    def _shares(self) -> bool:
+        """Whether the parsed value stays inside: no author code reads it and no instance is made of it."""
+        match = self._match
+        return match is None or not (match._may_await or isinstance(match, ParsingMatch))
+
     def _parts(self) -> tuple[object, ...]:
         return () if self._match is None else (self._match,)
 
@@ -47,28 +53,55 @@ class _JsonText(ParsingMatch[Any]):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if not isinstance(subject, str):
             return _no_text(subject, pointer)
-        parsed = parse_embedded(subject, self._pick) if self._embedded else parse_strict(subject)
+        shared = self._shares and not self._embedded
+        if shared:
+            parsed = _parsed_once(subject)
+        else:
+            parsed = parse_embedded(subject, self._pick) if self._embedded else parse_strict(subject)
         if isinstance(parsed, ParseProblem):
             return _no_json(parsed, subject, pointer)
         value, note = parsed.value, parsed.note
+        product = Deferred(lambda: _value_of(subject)) if shared else value
         if self._match is None:
             diagnostic = Diagnostic("matched", note, pointer) if note else MATCHED.diagnostic
-            return Evaluation("matched", diagnostic, produced=value)
+            return Evaluation("matched", diagnostic, produced=product)
         inner = evaluate_part(self._match, value, pointer)
         diagnostic = inner.diagnostic
         if note:
             text = f"{diagnostic.message} (in {note})" if diagnostic.message else note
             diagnostic = attrs.evolve(diagnostic, message=text)
         if isinstance(self._match, ParsingMatch):
-            value = inner._produced
+            product = inner._produced
         return Evaluation(
             inner.outcome,
             diagnostic,
             inner.value,
             inner.reason,
             inner.examined,
-            value if inner.outcome == "matched" else None,
+            product if inner.outcome == "matched" else None,
         )
+
+
+_MAX_SHARED: Final = 1 << 16
+_last: tuple[str, Parsed | ParseProblem] = ("", parse_strict(""))
+
+
+def _parsed_once(text: str) -> Parsed | ParseProblem:
+    """Parse a text, or return what the same text gave just before: one answer is often read by several checks."""
+    global _last
+    last = _last
+    if last[0] is text:
+        return last[1]
+    parsed = parse_strict(text)
+    if len(text) <= _MAX_SHARED:
+        _last = (text, parsed)
+    return parsed
+
+
+def _value_of(text: str) -> Any:
+    parsed = parse_strict(text)
+    assert isinstance(parsed, Parsed)
+    return parsed.value
 
 
 def _no_text(subject: object, pointer: str) -> Evaluation:

@@ -26,7 +26,7 @@ evaluated with `evaluate_part`, which turns absent values and exceptions into th
 
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any, ClassVar, Final, Generic, NoReturn, cast
+from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, cast
 
 import attrs
 from typing_extensions import TypeVar
@@ -43,7 +43,7 @@ from niceeval_expect._evaluation import (
     unavailable,
 )
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._spec import argument_to_data, canonical, digest, register
+from niceeval_expect._spec import argument_to_data, canonical, canonical_call, digest, register
 
 __all__ = [
     "COMPOSE",
@@ -58,6 +58,7 @@ __all__ = [
 ]
 
 V = TypeVar("V")
+Family: TypeAlias = Literal["structural", "lexical", "referential", "judged"]
 
 TOLERANCE: Final = 1e-9
 """Thresholds compare with this absolute tolerance, so that 0.1 + 0.2 meets 0.3."""
@@ -83,6 +84,8 @@ class Match:
     __slots__ = ("_awaits", "_canonical", "_digest")
     _spec_name: ClassVar[str]
     _positional: ClassVar[int] = 1
+    family: ClassVar[Family] = "structural"
+    """What kind of property is read: structural, lexical, referential or judged."""
     _awaits: bool
     _canonical: str
     _digest: str
@@ -107,9 +110,15 @@ class Match:
         try:
             return self._canonical
         except AttributeError:
-            text = canonical(self.spec())
+            # A match that is made anew around a constant one (a claim about calls, a path) reuses the text inside.
+            text = canonical_call(self._spec_name, self._args()) if self._plain_spec else canonical(self.spec())
             object.__setattr__(self, "_canonical", text)
             return text
+
+    @property
+    def _plain_spec(self) -> bool:
+        """Whether the spec is just the name and the arguments."""
+        return type(self).spec is Match.spec
 
     @property
     def _may_await(self) -> bool:
@@ -120,6 +129,11 @@ class Match:
             value = any(isinstance(part, Match) and part._may_await for part in self._parts())
             object.__setattr__(self, "_awaits", value)
             return value
+
+    @property
+    def reaches_outside(self) -> bool:
+        """Whether the answer is compared with something its author did not produce, or only with itself."""
+        return any(isinstance(part, Match) and part.reaches_outside for part in self._parts())
 
     def _parts(self) -> tuple[object, ...]:
         """The matches inside this one."""

@@ -10,20 +10,16 @@ count as letters, and a case-insensitive backreference takes more variants of a 
 import functools
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
-import regex
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["Engine", "engine", "variant"]
 
-_FLAGS: Final = (
-    (re.IGNORECASE, regex.IGNORECASE),
-    (re.MULTILINE, regex.MULTILINE),
-    (re.DOTALL, regex.DOTALL),
-    (re.ASCII, regex.ASCII),
-    (re.VERBOSE, 0),
-)
+_FLAGS: Final = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII | re.VERBOSE
 _CONTROL: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _QUANTIFIER: Final = re.compile(r"\{([0-9]*)(,?)([0-9]*)\}")
 _FLAG_GROUP: Final = re.compile(r"\(\?([aiLmsux]*)(?:-([imsx]+))?([:)])")
@@ -90,8 +86,7 @@ def engine(source: str, ascii: bool = False) -> Engine:
         ValueError: If a flag in the pattern contradicts `ascii`, or the engine cannot read the pattern as `re` does.
     """
     checked = re.compile(source, re.ASCII if ascii else 0)
-    flags = sum(flag for flag, _ in _FLAGS if checked.flags & flag)
-    return variant(source, flags)
+    return variant(source, checked.flags & _FLAGS)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -106,9 +101,14 @@ def _compiled(source: str, flags: int, wide: bool) -> "regex.Pattern[str]":
     text = _Translator(source, flags, wide).translate()
     if wide and text == _Translator(source, flags, False).translate():
         return _compiled(source, flags, False)
+    # Imported with the first pattern: it takes longer to load than the rest of this package.
+    import regex
+
+    own = regex.VERSION0
+    for flag in (re.IGNORECASE, re.MULTILINE, re.DOTALL, re.ASCII):
+        own |= regex.RegexFlag[flag.name or ""] if flags & flag else 0
     try:
-        own = sum(other for flag, other in _FLAGS if flags & flag)
-        return regex.compile(text, own | regex.VERSION0, cache_pattern=False)
+        return regex.compile(text, own, cache_pattern=False)
     except regex.error as error:
         raise ValueError(f"the engine cannot read it: {error}") from error
 

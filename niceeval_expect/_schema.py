@@ -60,11 +60,12 @@ def matches(schema: Any, /, *, allow: Iterable[str] = (), coerce: bool = False) 
       ...
     ValueError: matches() got a schema that cannot be used: /require is not a keyword ... (did you mean 'required'?)...
     """
+    names = _allowed(allow)
     if isinstance(schema, Mapping | str | Path):
         if coerce:
             raise TypeError("matches() takes coerce= with a type only; a JSON Schema converts nothing")
-        return schema_match(_read_schema(schema), _allowed(allow))
-    if tuple(allow):
+        return schema_match(_read_schema(schema), names)
+    if names:
         raise TypeError("matches() takes allow= with a JSON Schema only; a type has no keywords to allow")
     if not isinstance(coerce, bool):
         raise TypeError(f"coerce must be True or False, got {coerce!r}")
@@ -95,6 +96,8 @@ def _read_schema(schema: Mapping[str, Any] | str | Path) -> dict[str, Any]:
 def _allowed(allow: Iterable[str]) -> frozenset[str]:
     if isinstance(allow, str):
         raise TypeError(f"allow must be a list of names, got the text {allow!r}; write [{allow!r}]")
+    if not isinstance(allow, Iterable):
+        raise TypeError(f"allow must be a list of names, got {allow!r}")
     names = list(allow)
     for name in names:
         if not isinstance(name, str) or not name:

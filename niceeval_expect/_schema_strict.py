@@ -17,11 +17,8 @@ def exact_validator(adapter: Any) -> Any:
     from pydantic_core import SchemaValidator
 
     build: Any = SchemaValidator
-    try:
-        # The classes' own validators, which it would use otherwise, are the lax ones.
-        return build(changed, _use_prebuilt=False)
-    except TypeError:
-        return build(changed)
+    # Otherwise it would take the validators that the classes bring along, which are not exact.
+    return build(changed, _use_prebuilt=False)
 
 
 def _exact(node: Any) -> Any:

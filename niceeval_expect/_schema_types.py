@@ -51,6 +51,7 @@ def type_match(schema: Any, coerce: bool) -> ParsingMatch[Any]:
 
 def _build(schema: Any, coerce: bool) -> ParsingMatch[Any]:
     from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
+    from pydantic_core import to_json
 
     shown = _shown(schema)
     try:
@@ -66,7 +67,9 @@ def _build(schema: Any, coerce: bool) -> ParsingMatch[Any]:
         raise ValueError(f"matches() cannot validate {shown}: {error}") from None
     if accepts_all:
         raise ValueError(f"matches({shown}) checks nothing: it accepts every value; name a type, or use is_defined()")
-    return _TypeMatch(schema, coerce, adapter, validator.validate_json, validator.validate_python, ValidationError)
+    return _TypeMatch(
+        schema, coerce, adapter, validator.validate_json, validator.validate_python, to_json, ValidationError
+    )
 
 
 _cached: Final = lru_cache(maxsize=256, typed=True)(_build)
@@ -102,6 +105,7 @@ class _TypeMatch(ParsingMatch[Any]):
     _adapter: Any
     _validate_json: Callable[..., Any]
     _validate_python: Callable[..., Any]
+    _to_json: Callable[[Any], bytes]
     _invalid: type[Exception]
 
     def _args(self) -> dict[str, object]:
@@ -124,7 +128,7 @@ class _TypeMatch(ParsingMatch[Any]):
         strict = None if self._coerce else True
         try:
             if 0 < levels_if_plain(subject) <= _MAX_LEVELS:
-                produced = self._validate_json(_dumps(subject), strict=strict)
+                produced = self._validate_json(self._to_json(subject), strict=strict)
             else:
                 produced = self._validate_objects(subject, pointer, strict)
         except self._invalid as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["argument_to_data", "canonical", "code_reference", "digest", "from_spec", "is_rebuildable", "register"]
 
 _BUILDERS: Final[dict[str, Callable[[Mapping[str, Any]], "Match"]]] = {}
+_quote: Final = json.encoder.encode_basestring_ascii
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 
 
@@ -30,6 +31,24 @@ def canonical(spec: Mapping[str, Any]) -> str:
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def canonical_call(name: str, args: Mapping[str, object]) -> str:
+    """Return the canonical text of ``{"match": name, **args}``, the texts of matches among the arguments reused."""
+    parts = [f'{_quote(key)}:{_canonical_argument(value)}' for key, value in sorted({**args, "match": name}.items())]
+    return "{" + ",".join(parts) + "}"
+
+
+def _canonical_argument(value: object) -> str:
+    kind = type(value)
+    if isinstance(value, str) and kind is str and value.isascii():
+        return _quote(value)
+    text = getattr(value, "canonical_spec", None)
+    if text is not None:
+        return '{"$":"match",' + text[1:]
+    if isinstance(value, list | tuple) and kind in (list, tuple) and value and hasattr(value[0], "canonical_spec"):
+        return "[" + ",".join(map(_canonical_argument, value)) + "]"
+    return json.dumps(argument_to_data(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def digest(text: str) -> str:
     """Return 32 hexadecimal digits of BLAKE2b over the text."""
     return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
@@ -41,9 +60,8 @@ def argument_to_data(value: object) -> Any:
     if kind in _ATOMS:
         return encode(value)
     if isinstance(value, list | tuple) and kind in (list, tuple):
-        items = [argument_to_data(item) for item in value]
         # A tuple equals a list everywhere in JSON semantics, so that only the items matter.
-        return items
+        return [argument_to_data(item) for item in value]
     if isinstance(value, dict) and kind is dict and all(type(key) is str and key != "$" for key in value):
         return {key: argument_to_data(item) for key, item in value.items()}
     if isinstance(value, dict) and kind is dict:

@@ -218,8 +218,8 @@ class _AbsentPart(ValueMatch):
 def absent() -> ValueMatch:
     """Match a part that is not there.
 
-    It is meant for ``at("path", absent())`` and for the leaves of `json_match`; every value that is there mismatches, null
-    included. A subject that never came is unavailable to it as to any match.
+    It is meant for ``at("path", absent())`` and for the leaves of `json_match`; every value that is there mismatches,
+    null included. A subject that never came is unavailable to it as to any match.
 
     >>> from niceeval_expect import absent, at
     >>> [at("error", absent()).evaluate(value).outcome for value in ({}, {"error": None})]

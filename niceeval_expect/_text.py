@@ -36,7 +36,7 @@ _HINTS: Final = {
 }
 
 _MAX_CELLS: Final = 10**10
-"""The largest product of two lengths that similarity compares: about a fifth of a second."""
+"""The largest product of two lengths that similarity compares, which takes it less than a second."""
 
 
 @attrs.frozen

@@ -28,7 +28,12 @@ __all__ = [
 @attrs.frozen(eq=False, repr=False)
 class _Equals(ValueMatch):
     _spec_name = "equals"
+    family = "referential"
     _expected: object
+
+    @property
+    def reaches_outside(self) -> bool:
+        return True
 
     def _args(self) -> dict[str, object]:
         return {"value": self._expected}

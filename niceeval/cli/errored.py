@@ -18,6 +18,8 @@ __all__ = ["errored_blocks"]
 
 _LABEL: Final = 13
 _FRAME: Final = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+), in ')
+_LIBRARY: Final = re.compile(r"[/\\](lib[/\\]python3[.\d]*|site-packages|dist-packages)[/\\]")
+_OWN: Final = Path(__file__).resolve().parents[1]
 Key: TypeAlias = tuple[object, ...]
 
 
@@ -73,13 +75,13 @@ def _block(group: _Group, screen: Screen, naming: Naming) -> Iterator[Text]:
     undecided = [] if _ended_early(first) else first.undecided
     if not undecided:
         yield from paragraph(f"  {screen.symbols.undecided} ", _text(first), screen.width - 4, most=4)
-        yield detail("remedy", attempt_remedy(first), screen, _LABEL)
+        yield from detail("remedy", attempt_remedy(first), screen, indent=_LABEL, most=2)
     for entry in undecided:
         yield entry_line(entry, screen, screen.symbols.undecided, "bold yellow")
-        yield detail(entry.evaluation.outcome, entry.reason or "no reason was kept", screen, _LABEL)
+        yield from detail(entry.evaluation.outcome, entry.reason or "no reason was kept", screen, indent=_LABEL, most=2)
         remedy = entry_remedy(entry)
         if remedy is not None:
-            yield detail("remedy", remedy, screen, _LABEL)
+            yield from detail("remedy", remedy, screen, indent=_LABEL, most=2)
 
 
 def _ended_early(attempt: AttemptResult) -> bool:
@@ -111,12 +113,9 @@ def _text(attempt: AttemptResult) -> str:
 
 
 def _last_place(trace: str) -> str | None:
-    here = Path(__file__).resolve().parents[2]
     for file, number in reversed(_FRAME.findall(trace)):
-        path = Path(file)
-        foreign = "site-packages" in path.parts or path.is_relative_to(here / "niceeval") or "lib" in path.parts
-        if not foreign and not path.is_relative_to(here / "niceeval_expect") and not file.startswith("<"):
-            return f"{_near(path)}:{number}"
+        if not file.startswith("<") and not _LIBRARY.search(file) and not Path(file).is_relative_to(_OWN):
+            return f"{_near(Path(file))}:{number}"
     return None
 
 

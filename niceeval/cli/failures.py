@@ -47,7 +47,7 @@ def failed_block(attempt: AttemptResult, screen: Screen, naming: Naming) -> Iter
         yield from _difference(entry, attempt, screen)
     for entry in undecided[: max(_MOST_ENTRIES - len(failures), 0)]:
         yield entry_line(entry, screen, screen.symbols.undecided, "yellow")
-        yield detail(entry.evaluation.outcome, entry.reason or "no reason was kept", screen, 13)
+        yield from detail(entry.evaluation.outcome, entry.reason or "no reason was kept", screen, indent=13, most=2)
     hidden = len(failures) + len(undecided) - _MOST_ENTRIES
     more = f"{counted(hidden, 'more check')} did not pass (niceeval show --json has all). " if hidden > 0 else ""
     yield from paragraph("    ", _aftermath(attempt, more), screen.width - 4, style="dim")
@@ -55,10 +55,9 @@ def failed_block(attempt: AttemptResult, screen: Screen, naming: Naming) -> Iter
 
 def heading(word: tuple[str, str], names: Sequence[str], tail: str, screen: Screen) -> Text:
     """Name what a block is about: as many names as there is room for, at least one, and how many others."""
-    more = screen.symbols.more
-    tail = cut(tail, screen.width // 2, more=more)
+    tail = cut(tail, screen.width // 2)
     room = screen.width - cell_len(word[0]) - 1 - cell_len(tail) - (14 if len(names) > 1 else 0)
-    shown = [cut(names[0], room, more=more)]
+    shown = [cut(names[0], room)]
     for name in names[1:]:
         if cell_len(", ".join([*shown, safe(name)])) > room:
             break
@@ -73,21 +72,23 @@ def entry_line(entry: AssertionResult, screen: Screen, mark: str, style: str) ->
     place = _place(entry, body // 2)
     room = body - cell_len(place) - 2
     groups = [cut(title, 24) for title in entry.group]
-    name = cut(" / ".join([*groups, entry.requirement]), max(room - 4, 8), more=screen.symbols.more)
+    name = cut(" / ".join([*groups, entry.requirement]), max(room - 4, 8))
     left = f"  {mark} {name}"
     match = spec_text(entry.match)
     space = room - cell_len(left) - 2
     named = entry.key is not None or entry.label is not None
-    said = "" if not named or space < 12 else cut(match, space, more=screen.symbols.more)
+    said = "" if not named or space < 12 else cut(match, space)
     gap = "  " if said else ""
     pad = " " * max(body - cell_len(left) - cell_len(gap + said) - cell_len(place), 1)
     return line("  ", (mark, style), f" {name}", gap, said, pad, (place, "dim"))
 
 
-def detail(label: str, text: str, screen: Screen, indent: int = 10) -> Text:
-    """Write one labelled line below a check."""
+def detail(label: str, text: str, screen: Screen, *, indent: int = 10, most: int = 1) -> list[Text]:
+    """Write a labelled text below a check, in at most `most` lines."""
     start = f"      {label:<{indent}}"
-    return line((start, "dim"), cut(text, screen.width - 4 - cell_len(start), more=screen.symbols.more))
+    if most == 1:
+        return [line((start, "dim"), cut(text, screen.width - 4 - cell_len(start)))]
+    return paragraph(start, text, screen.width - 4, style="dim", most=most)
 
 
 def _place(entry: AssertionResult, width: int) -> str:
@@ -101,15 +102,15 @@ def _place(entry: AssertionResult, width: int) -> str:
 def _difference(entry: AssertionResult, attempt: AttemptResult, screen: Screen) -> Iterator[Text]:
     place = where(entry)
     if place != "$":
-        yield detail("where", place, screen)
+        yield from detail("where", place, screen)
     expected, received = entry.expected, entry.received
     if expected:
-        yield detail("expected", expected, screen)
+        yield from detail("expected", expected, screen, most=2)
     if received:
-        yield detail("received", received, screen)
+        yield from detail("received", received, screen, most=2)
     subject = _subject(entry)
-    if subject and subject != received:
-        yield detail("subject", subject, screen)
+    if subject and subject not in (received, received[1:-1]):
+        yield from detail("subject", subject, screen)
     yield from _input(attempt, entry, screen)
 
 
@@ -129,11 +130,11 @@ def _input(attempt: AttemptResult, entry: AssertionResult | None, screen: Screen
     if entry is not None and entry.scope == "turn" and len(inputs) > 1:
         inputs = _turn_input(entry, attempt) or inputs
     if len(inputs) == 1:
-        yield detail("input", inputs[0], screen)
+        yield from detail("input", inputs[0], screen)
     elif inputs:
         each = max((screen.width - 22) // min(len(inputs), 4), 12)
-        said = " | ".join(cut(text, each - 3, more=screen.symbols.more) for text in inputs[:4])
-        yield detail("inputs", said + (f" and {len(inputs) - 4} more" if len(inputs) > 4 else ""), screen)
+        said = " | ".join(cut(text, each - 3) for text in inputs[:4])
+        yield from detail("inputs", said + (f" and {len(inputs) - 4} more" if len(inputs) > 4 else ""), screen)
 
 
 def _turn_input(entry: AssertionResult, attempt: AttemptResult) -> Sequence[str]:

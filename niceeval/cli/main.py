@@ -97,8 +97,6 @@ def _answered(command: Callable[[], Any]) -> int:
 
 
 def _complain(text: str) -> None:
-    from niceeval.cli.screen import open_screen
-    from niceeval.cli.text import paragraph
+    from niceeval.cli.screen import complain
 
-    screen = open_screen(sys.stderr)
-    screen.write(paragraph("error   ", text, screen.width, style="bold red"))
+    complain(text)

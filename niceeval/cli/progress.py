@@ -60,7 +60,7 @@ class _EvalLine:
         room = screen.width - _BAR - 1 - sum(len(part if isinstance(part, str) else part[0]) for part in tail)
         if room < 20:
             room, bar = room + _BAR, []
-        name = cut(self.name, max(room, 8), more=screen.symbols.more)
+        name = cut(self.name, max(room, 8))
         return line(set_cell_size(name, max(min(self.width, room), cell_len(name))), " ", *bar, *tail)
 
 

@@ -1,6 +1,7 @@
 """The report of a run: what `niceeval run` ends with, and what `niceeval show` prints again."""
 
 import os
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -95,16 +96,28 @@ def _unfinished(view: RunView) -> Iterator[Text]:
 def _next(view: RunView, screen: Screen, failed: Sequence[AttemptResult], rerun: Rerun) -> Iterator[Text]:
     usual = view.folder.parent.parent == Path.cwd() / ".niceeval"
     commands = ["niceeval show" if usual else f"niceeval show {shlex.quote(recorded_run(view.folder))}"]
-    if failed:
-        first = failed[0]
-        word = first.case_id if first.case_id else first.eval_id.rpartition("/")[2]
-        expression = word if word.isascii() and word.replace("_", "").replace("-", "").isalnum() else f'"{word}"'
-        if '"' not in word and word.isprintable():
-            paths = " ".join(map(shlex.quote, rerun.paths))
-            selected = shlex.quote(expression) if expression != word else expression
-            commands.append(" ".join(filter(None, ["niceeval run", paths, f"-k {selected}", *rerun.options])))
-    one_line = f"{commands[0]:<24}{commands[-1]}"
-    if len(commands) > 1 and len(one_line) + 8 <= screen.width and len(commands[0]) < 24:
+    expression = _expression(view, failed[0]) if failed else None
+    if expression is not None:
+        paths = " ".join(map(shlex.quote, rerun.paths))
+        commands.append(" ".join(filter(None, ["niceeval run", paths, f"-k {expression}", *rerun.options])))
+    one_line = f"{commands[0]:<25}{commands[-1]}"
+    if len(commands) > 1 and len(one_line) + 8 <= screen.width and len(commands[0]) < 25:
         commands = [one_line]
     for number, command in enumerate(commands):
         yield line(("next    " if number == 0 else "        ", "dim"), command)
+
+
+def _expression(view: RunView, attempt: AttemptResult) -> str | None:
+    """The shortest `-k` expression that selects this case and no other; None where a shell could not be told it."""
+    names = [
+        planned.id if case is None else f"{planned.id}[{case}]"
+        for planned in view.header.evals
+        for case in planned.cases or (None,)
+    ]
+    words = [attempt.case_id, attempt.eval_id.rpartition("/")[2] if attempt.case_id is None else None, attempt.name]
+    for word in filter(None, words):
+        alone = sum(word.casefold() in name.casefold() for name in names) == 1
+        if word.isprintable() and '"' not in word and (alone or word == attempt.name):
+            bare = re.fullmatch(r"[^\s()']+", word) and word not in ("and", "or", "not")
+            return shlex.quote(word if bare else f'"{word}"')
+    return None

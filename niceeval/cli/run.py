@@ -1,8 +1,10 @@
 """`niceeval run`: load, select, run, report, and say by the exit code what came out."""
 
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -14,14 +16,15 @@ from niceeval.cli.codes import ERRORED, FAILED, INTERRUPTED, NOTHING, PASSED, US
 from niceeval.cli.numbers import counted
 from niceeval.cli.progress import ShownProgress, run_headline
 from niceeval.cli.report import Rerun, run_report
-from niceeval.cli.screen import Screen, open_screen
-from niceeval.cli.text import line, paragraph
+from niceeval.cli.screen import Screen, complain, open_screen
+from niceeval.cli.text import line
 from niceeval.cli.view import RunView
 from niceeval.config import Config, load_config
-from niceeval.errors import ConfigError
+from niceeval.errors import ConfigError, RecordError
 from niceeval.evals.discovery import Discovery, LoadProblem, discover
 from niceeval.evals.select import matches_expression, selected
-from niceeval.record.write import MemoryWriter, RunWriter
+from niceeval.record.write import RunWriter
+from niceeval.redaction import current_redactor
 from niceeval.runner import Plan, execute, writer_for
 
 __all__ = ["Options", "run_command"]
@@ -43,16 +46,16 @@ class Options:
 def run_command(options: Options) -> int:
     """Run evals and return the exit code."""
     config = load_config()
-    screen, errors = open_screen(), open_screen(sys.stderr)
+    screen = open_screen()
     wanted = None if options.expression is None else matches_expression(options.expression)
     agents = _agents(options.agents, config)
     found = discover(_paths(options, config))
-    _say(found.problems, errors)
+    _say(found.problems)
     if found.fatal:
         return USAGE
     evals = found.evals if wanted is None else tuple(selected(found.evals, wanted))
     if not evals:
-        _say_nothing(found, options, errors)
+        _say_nothing(found, options)
         return USAGE if found.problems else NOTHING
     plan = Plan(evals, tuple(agents), options.attempts or config.attempts, config.secrets)
     return _run(plan, agents, options, config, screen, len(found.problems))
@@ -61,37 +64,12 @@ def run_command(options: Options) -> int:
 def _run(
     plan: Plan, agents: Mapping[str, AgentLike], options: Options, config: Config, screen: Screen, problems: int
 ) -> int:
-    screen.write([*run_headline(plan, screen), line("")])
     writer = writer_for(options.record or config.record or config.root / ".niceeval", plan.header())
     assert isinstance(writer, RunWriter)
+    screen.write([*run_headline(plan, screen), line("")])
     progress = ShownProgress(screen)
-    begun = time.monotonic()
-    interrupted = False
-    try:
-        anyio.run(_executed, plan, agents, options, config, writer, progress)
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        progress.close()
-    took = time.monotonic() - begun
-    view = RunView(writer.folder)
-    try:
-        rerun = Rerun(options.paths, _repeated(options))
-        screen.write(run_report(view, screen, took=took, problems=problems, rerun=rerun))
-        return INTERRUPTED if interrupted else _exit_code(view.statuses, problems, no_agent=progress.no_agent)
-    finally:
-        view.close()
-
-
-async def _executed(
-    plan: Plan,
-    agents: Mapping[str, AgentLike],
-    options: Options,
-    config: Config,
-    writer: RunWriter | MemoryWriter,
-    progress: ShownProgress,
-) -> None:
-    await execute(
+    work = partial(
+        execute,
         plan,
         agents,
         concurrency=options.concurrency or config.concurrency,
@@ -99,14 +77,34 @@ async def _executed(
         writer=writer,
         progress=progress,
     )
+    begun = time.monotonic()
+    ending: KeyboardInterrupt | RecordError | None = None
+    try:
+        anyio.run(work)
+    except (KeyboardInterrupt, RecordError) as error:
+        ending = error
+    finally:
+        progress.close()
+    took = time.monotonic() - begun
+    view = RunView(writer.folder)
+    try:
+        rerun = Rerun(options.paths, _repeated(options))
+        screen.write(run_report(view, screen, took=took, problems=problems, rerun=rerun))
+        return _exit_code(view.statuses, ending, usage=bool(problems) or progress.no_agent)
+    finally:
+        view.close()
 
 
-def _exit_code(statuses: Mapping[str, int], problems: int, *, no_agent: bool) -> int:
-    if problems or no_agent:
+def _exit_code(statuses: Mapping[str, int], ending: BaseException | None, *, usage: bool) -> int:
+    if isinstance(ending, KeyboardInterrupt):
+        return INTERRUPTED
+    if ending is not None:
+        complain(str(ending))
+    if usage:
         return USAGE
     if statuses.get("failed"):
         return FAILED
-    if statuses.get("errored") or statuses.get("unrankable"):
+    if ending is not None or statuses.get("errored") or statuses.get("unrankable"):
         return ERRORED
     return PASSED if statuses.get("passed") or statuses.get("scored") else NOTHING
 
@@ -138,14 +136,13 @@ def _agents(given: Sequence[str], config: Config) -> dict[str, AgentLike]:
     return agents
 
 
-def _say(problems: Sequence[LoadProblem], errors: Screen) -> None:
+def _say(problems: Sequence[LoadProblem]) -> None:
     for problem in problems:
-        errors.write(paragraph("error   ", str(problem), errors.width, style="bold red"))
-    if problems:
-        errors.write([line("")])
+        # What an import raised may quote a secret, as a connection string in a message does.
+        complain(current_redactor().redact_text(str(problem))[0])
 
 
-def _say_nothing(found: Discovery, options: Options, errors: Screen) -> None:
+def _say_nothing(found: Discovery, options: Options) -> None:
     if found.evals:
         cases = sum(len(each.iter_cases()) for each in found.evals)
         nearby = ", ".join(each.id for each in found.evals[:4])
@@ -156,9 +153,9 @@ def _say_nothing(found: Discovery, options: Options, errors: Screen) -> None:
         return
     else:
         text = "no eval file found: a folder gives its eval_*.py and *_eval.py, a file is always taken"
-    errors.write(paragraph("error   ", text, errors.width, style="bold red"))
+    complain(text)
 
 
 def _repeated(options: Options) -> list[str]:
     """The options that the next command needs to mean the same."""
-    return [f"--agent {text}" for text in options.agents]
+    return [f"--agent {shlex.quote(text)}" for text in options.agents]

@@ -9,7 +9,9 @@ import attrs
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["Screen", "Symbols", "open_screen"]
+from niceeval.cli.text import paragraph
+
+__all__ = ["Screen", "Symbols", "complain", "open_screen"]
 
 _NARROWEST, _WIDEST, _USUAL = 40, 100, 80
 
@@ -23,10 +25,10 @@ class Symbols:
     done: str = "━"
     left: str = "╌"
     times: str = "×"
-    more: str = "…"
+    cut: str = "…"
 
 
-_ASCII = Symbols(failed="x", done="#", left="-", times="x", more="...")
+_ASCII = Symbols(failed="x", done="#", left="-", times="x", cut="~")
 
 
 @attrs.frozen
@@ -49,6 +51,8 @@ class Screen:
     def write(self, lines: Iterable[Text]) -> None:
         """Write lines, each on its own; what is too long is left to the terminal."""
         for each in lines:
+            if self.symbols.cut != "…" and "…" in each.plain:
+                each.plain = each.plain.replace("…", self.symbols.cut)
             self.console.print(each, soft_wrap=True, end="\n")
 
 
@@ -75,6 +79,12 @@ def open_screen(stream: TextIO | None = None) -> Screen:
     )
     width = min(max(console.width, _NARROWEST), _WIDEST) if live else _USUAL
     return Screen(console, width, live, _symbols(stream))
+
+
+def complain(text: str) -> None:
+    """Say on standard error what is wrong, in one paragraph."""
+    screen = open_screen(sys.stderr)
+    screen.write(paragraph("error   ", text, screen.width, style="bold red"))
 
 
 def _symbols(stream: TextIO) -> Symbols:

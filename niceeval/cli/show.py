@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from niceeval._reading import where
 from niceeval.cli.view import RunView
@@ -28,8 +28,7 @@ def show_command(run: str, eval: str | None, *, as_json: bool) -> int:
         view = RunView(_folder(run), eval)
         try:
             if as_json:
-                json.dump(_document(view), sys.stdout, ensure_ascii=True, allow_nan=False, indent=2)
-                sys.stdout.write("\n")
+                _write_json(view, sys.stdout)
                 return 0
             screen = open_screen()
             started = view.header.started.astimezone()
@@ -62,6 +61,15 @@ def _warnings_as_lines() -> Iterator[None]:
         sys.stderr.write(f"warning {each}\n")
 
 
+def _write_json(view: RunView, out: TextIO) -> None:
+    """Write one object, with one attempt per line: a large run is never held as a whole."""
+    head = json.dumps(_document(view), allow_nan=False)
+    out.write(f'{head[:-1]}, "attempts": [')
+    for number, each in enumerate(view.attempts()):
+        out.write(("," if number else "") + "\n" + json.dumps(_attempt(each), allow_nan=False))
+    out.write("\n]}\n")
+
+
 def _document(view: RunView) -> dict[str, Any]:
     header, rates = view.header, view.rates
     return {
@@ -81,7 +89,6 @@ def _document(view: RunView) -> dict[str, Any]:
         },
         "requirements": [each.model_dump(mode="json") for each in view.requirements],
         "ranking": [each.model_dump(mode="json") for each in view.ranking],
-        "attempts": [_attempt(each) for each in view.attempts()],
     }
 
 

@@ -41,10 +41,10 @@ def headline(agents: Sequence[str], attempts: int, sizes: Sequence[int], screen:
     current = ""
     for part in map(safe, [*start, plan, *named]):
         if current and cell_len(current) + 2 + cell_len(part) > screen.width:
-            yield line(cut(current, screen.width, more=screen.symbols.more))
+            yield line(cut(current, screen.width))
             current = ""
         current += f"  {part}" if current else part
-    yield line(cut(current, screen.width, more=screen.symbols.more))
+    yield line(cut(current, screen.width))
 
 
 def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:

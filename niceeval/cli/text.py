@@ -35,7 +35,7 @@ def _visible(found: re.Match[str]) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def cut(text: str, width: int, *, more: str = "…") -> str:
+def cut(text: str, width: int) -> str:
     """Return safe text of at most `width` cells, marked where something is left out.
 
     >>> cut("0123456789", 6), cut("日本語", 4)
@@ -46,7 +46,7 @@ def cut(text: str, width: int, *, more: str = "…") -> str:
     shown = safe(head)
     if len(head) == len(text) and cell_len(shown) <= width:
         return shown
-    return set_cell_size(shown, width - 1).rstrip() + more
+    return set_cell_size(shown, width - 1).rstrip() + "…"
 
 
 def line(*parts: str | tuple[str, str]) -> Text:
@@ -80,6 +80,8 @@ def wrapped(text: str, width: int) -> list[str]:
 def paragraph(label: str, text: str, width: int, *, style: str = "", most: int | None = None) -> list[Text]:
     """Build a label and text that continues below itself, in at most `most` lines."""
     room = max(width - cell_len(label), 10)
+    if most is not None:
+        text = text[: 4 * room * (most + 1)]
     lines = wrapped(text, room)
     if most is not None and len(lines) > most:
         lines = [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), room)]

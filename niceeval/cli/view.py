@@ -103,7 +103,8 @@ class RunView:
         """Yield the attempts with one of these statuses, or all, in the plan's order, one at a time."""
         if statuses and not any(self.statuses.get(status) for status in statuses):
             return
-        for place in self._queries.attempts():
+        verdict = "failed" if statuses == ("failed",) else None
+        for place in self._queries.attempts(verdict=verdict):
             document = parse(self.source.text(place))
             if statuses and document["status"] not in statuses:
                 continue

@@ -186,10 +186,10 @@ def test_attempts_and_agents_are_told_apart_where_there_are_several(project: Sho
     assert "FAILED orders/order_lookup[refunded]  attempt 1  quick" in lines
     assert lines[1] == "1 eval, 1 case × 2 agents × 2 attempts  agents careful, quick"
     assert lines[3:7] == [
-        "  eval                           passed/decided   errored   rate   pass@2   pass^2",
+        "  eval                         passed/decided   errored   rate   pass@2   pass^2",
         "  orders/order_lookup",
-        "    careful                                 1/2         0   0.50     1.00     0.00",
-        "    quick                                   1/2         0   0.50     1.00     0.00",
+        "    careful                               1/2         0   0.50     1.00     0.00",
+        "    quick                                 1/2         0   0.50     1.00     0.00",
     ]
 
 

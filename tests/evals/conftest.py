@@ -2,15 +2,15 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _restored_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _restored_imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    before = set(sys.modules)
     yield
-    for name in set(sys.modules) - before:
-        if not name.startswith(("niceeval.", "pydantic", "yaml")):
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
             del sys.modules[name]

@@ -246,7 +246,13 @@ SPOKE = event_match("message")
     ],
 )
 def test_matches_of_different_domains_do_not_compose(one: Any, other: Any) -> None:
-    for compose in (lambda: one & other, lambda: one | other, lambda: all_of(one, other), lambda: any_of(one, other)):
+    composers: list[Callable[[], object]] = [
+        lambda: one & other,
+        lambda: one | other,
+        lambda: all_of(one, other),
+        lambda: any_of(one, other),
+    ]
+    for compose in composers:
         with pytest.raises(TypeError, match=r"mixes a \w+ match with a \w+ match"):
             compose()
 
@@ -290,7 +296,13 @@ def test_a_composition_stays_in_its_domain() -> None:
     "match", [includes("a"), ~includes("a"), includes("a") & includes("b"), similarity("a"), LOOKUP, SPOKE], ids=repr
 )
 def test_a_match_has_no_truth_value_and_says_what_to_write(match: Any) -> None:
-    for use in (lambda: bool(match), lambda: match and is_true(), lambda: match or is_true(), lambda: not match):
+    uses: list[Callable[[], object]] = [
+        lambda: bool(match),
+        lambda: match and is_true(),
+        lambda: match or is_true(),
+        lambda: not match,
+    ]
+    for use in uses:
         with pytest.raises(TypeError, match=re.escape("Compose with & | ~ (or all_of, any_of, not_)")):
             use()
 
@@ -306,7 +318,7 @@ def test_a_threshold_composes_like_a_boolean() -> None:
 def test_a_conjunction_yields_the_value_that_was_parsed() -> None:
     match = json_text(at("id", equals(7))) & length(at_most=20)
     assert isinstance(match, ParsingMatch)
-    assert match.evaluate('{"id": 7}')._produced == {"id": 7}
+    assert match.evaluate('{"id": 7}').product == {"id": 7}
     assert isinstance(all_of(length(at_most=20), json_text()), ParsingMatch)
     assert not isinstance(json_text() | length(at_most=20), ParsingMatch)
     assert not isinstance(~json_text(), ParsingMatch)
@@ -314,7 +326,8 @@ def test_a_conjunction_yields_the_value_that_was_parsed() -> None:
 
 @pytest.mark.parametrize("text", ["null", "0", "false", '""', "[]"])
 def test_a_falsy_parsed_value_is_yielded_as_it_is(text: str) -> None:
-    produced = (json_text() & length(at_most=9)).evaluate(text)._produced
-    alone = json_text().evaluate(text)._produced
-    assert produced == alone
-    assert getattr(alone, "value", alone) == json.loads(text)
+    evaluation = (json_text() & length(at_most=9)).evaluate(text)
+    assert evaluation.outcome == "matched"
+    assert type(evaluation.product) is type(json.loads(text))
+    assert evaluation.product == json.loads(text)
+    assert json_text().evaluate(text).product == json.loads(text)

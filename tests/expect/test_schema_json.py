@@ -303,6 +303,7 @@ def test_names_may_be_allowed() -> None:
     [
         (lambda: matches({"type": "string"}, allow="phone"), TypeError, r"allow must be a list .* \['phone'\]"),
         (lambda: matches({"type": "string"}, allow=[3]), TypeError, "allow must be a list of names"),  # type: ignore[list-item]
+        (lambda: matches({"type": "string"}, allow=None), TypeError, "allow must be a list"),  # type: ignore[call-overload]
         (lambda: matches("order.schema.json"), ValueError, "pathlib.Path"),
         (lambda: matches('{"type": "string",}'), ValueError, "not JSON"),
         (lambda: matches("true"), ValueError, "JSON object"),

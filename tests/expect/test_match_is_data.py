@@ -1,0 +1,333 @@
+"""Every built-in match is data: its repr, its spec, its fingerprint, and nothing that can change."""
+
+import datetime
+import enum
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pydantic
+import pytest
+
+import niceeval_expect
+from niceeval_expect import (
+    Match,
+    absent,
+    all_of,
+    any_of,
+    at,
+    between,
+    command_succeeded,
+    define_score_match,
+    define_value_match,
+    equals,
+    event_match,
+    excludes,
+    from_spec,
+    has_keys,
+    includes,
+    is_defined,
+    is_false,
+    is_true,
+    json_match,
+    json_text,
+    length,
+    matches,
+    non_empty,
+    not_,
+    one_of,
+    pattern,
+    satisfies,
+    similarity,
+    tool_match,
+)
+
+pytestmark = pytest.mark.anyio
+
+BUILT_IN: list[Match] = [
+    equals(None),
+    equals(True),
+    equals(1),
+    equals("1"),
+    equals(""),
+    equals(-0.5),
+    equals(float("nan")),
+    equals([float("inf"), float("-inf")]),
+    equals(10**5_000),
+    equals({"a": [1, {"b": None}], "$": "x"}),
+    equals({1: "int key", "1": "text key"}),
+    equals({"b", "a"}),
+    equals(b"\x00\xff"),
+    equals(Decimal("1.10")),
+    equals(datetime.datetime(2026, 8, 1, 12, tzinfo=datetime.UTC)),
+    equals(datetime.date(2026, 8, 1)),
+    equals("\ud83d\ude00"),
+    equals("😀"),
+    equals("line\nbreak \x00 \x1b[31m"),
+    one_of(["a", 1, None, {"b": [True]}]),
+    one_of({"a"}),
+    between(0, 1),
+    between(-1.5, 2),
+    length(at_least=1, at_most=3),
+    length(exactly=0),
+    is_defined(),
+    is_true(),
+    is_false(),
+    includes("done"),
+    includes("d\u00f6ne \ud800", casefold=True, normalize="NFKC", strip_invisible=True),
+    excludes("done"),
+    excludes("done", normalize="NFC"),
+    pattern(r"ORD-\d{6}"),
+    pattern(
+        r"(?P<n>\d+) (\w)", full=True, ascii=True, groups={"n": "4", 2: pattern("x"), 0: length(exactly=3)}, budget=1.0
+    ),
+    pattern(re.compile("a # b", re.VERBOSE | re.IGNORECASE)),
+    pattern("\ud800|'\""),
+    similarity("reference"),
+    similarity("").at_least(0),
+    similarity("reference").at_most(0.25),
+    matches({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}),
+    matches('{"type": "string", "minLength": 1}'),
+    json_match({"a": 1, "list": [pattern("x"), {"deep": one_of([1])}]}),
+    json_match([]),
+    json_text(),
+    json_text(at("order.id", pattern("x")), embedded=True, pick="last"),
+    at("items[0].name", "x"),
+    at("/items/0", non_empty()),
+    at(("a.b", 0), None),
+    has_keys("a", "b.c"),
+    non_empty(),
+    absent(),
+    command_succeeded(),
+    tool_match("search"),
+    tool_match("search", input={"q": "cats"}, output=includes("x"), status="completed", server="web"),
+    tool_match("search", input={}),
+    tool_match("search").exactly(2),
+    tool_match("search").at_least(1),
+    tool_match("search").at_most(3),
+    tool_match("search").between(1, 2),
+    tool_match("search").every(),
+    tool_match("search").every(if_any=True),
+    event_match("message", role="assistant", text=includes("x")),
+    event_match("tool_call_started", tool=tool_match("search")),
+    event_match("error"),
+    includes("a") & excludes("b"),
+    includes("a") | ~equals({"x": 1}),
+    all_of(is_true()),
+    any_of(tool_match("a"), tool_match("b")),
+    any_of(tool_match("a"), ~tool_match("b")).exactly(1),
+    not_(event_match("error")),
+    ~similarity("x").at_least(0.5),
+]
+
+NAMES = {**vars(niceeval_expect), "datetime": datetime, "Decimal": Decimal, "re": re}
+
+
+def breaks(_: object) -> bool:
+    raise LookupError("no such row")
+
+
+class Order(pydantic.BaseModel):
+    id: int
+
+
+OF_CODE: list[Match] = [
+    satisfies("is positive", breaks),
+    define_value_match(breaks)([1, 2], limit={"a": 1}),
+    define_score_match(lambda text, letter: text.count(letter) / len(text), name="share")("a"),
+    define_score_match(lambda text: 0.5, name="half")().at_least(0.5),
+    matches(Order),
+    json_text(matches(Order)),
+    json_match({"a": satisfies("is positive", breaks)}),
+]
+
+every_match = pytest.mark.parametrize("match", BUILT_IN, ids=[f"{i}-{m!r:.60}" for i, m in enumerate(BUILT_IN)])
+
+
+def test_the_table_holds_every_public_factory() -> None:
+    factories = {
+        name
+        for name in niceeval_expect.__all__
+        if callable(made := getattr(niceeval_expect, name)) and not isinstance(made, type) and name.islower()
+    }
+    used = {name for match in [*BUILT_IN, *OF_CODE] for name in re.findall(r"\b[a-z_]+(?=\()", repr(match))}
+    made_by_a_definition = {"define_value_match", "define_score_match", "from_spec"}
+    assert factories - used - made_by_a_definition == set()
+
+
+@every_match
+def test_the_repr_is_the_call_that_makes_an_equal_match(match: Match) -> None:
+    made = eval(repr(match), dict(NAMES))
+    assert made == match
+    assert repr(made) == repr(match)
+
+
+@every_match
+def test_the_spec_is_ascii_json_and_rebuilds_an_equal_match(match: Match) -> None:
+    # No lone surrogate is left in it: any JSON library can write it.
+    assert json.dumps(match.spec(), allow_nan=False, ensure_ascii=False).encode()
+    for stored in (match.spec(), json.loads(json.dumps(match.spec(), allow_nan=False))):
+        rebuilt = from_spec(stored)
+        assert rebuilt == match
+        assert rebuilt.fingerprint == match.fingerprint
+        assert rebuilt.spec() == match.spec()
+        assert type(rebuilt) is type(match)
+    assert match.canonical_spec.isascii()
+    assert json.loads(match.canonical_spec) == match.spec()
+
+
+@every_match
+def test_a_match_is_equal_to_and_hashes_like_its_twin_only(match: Match) -> None:
+    twin = from_spec(match.spec())
+    assert hash(twin) == hash(match)
+    assert [other for other in BUILT_IN if other == twin] == [match]
+    assert {match, twin} == {match}
+    assert match != match.fingerprint
+    assert re.fullmatch("[0-9a-f]{32}", match.fingerprint)
+
+
+@every_match
+def test_a_match_is_frozen_and_has_no_room_for_more(match: Match) -> None:
+    before = match.fingerprint
+    for name in ("more", "_text", "_expected", *getattr(type(match), "__slots__", ())):
+        with pytest.raises(AttributeError):
+            setattr(match, name, "changed")
+    assert not hasattr(match, "__dict__")
+    assert from_spec(match.spec()).fingerprint == before
+
+
+@every_match
+def test_changing_the_spec_that_was_returned_changes_no_match(match: Match) -> None:
+    before = json.dumps(match.spec())
+    spoil(match.spec())
+    assert json.dumps(match.spec()) == before
+    assert from_spec(json.loads(before)) == match
+
+
+def spoil(data: Any) -> None:
+    for child in list(data.values()) if isinstance(data, dict) else list(data):
+        if isinstance(child, dict | list):
+            spoil(child)
+    data.clear()
+
+
+@pytest.mark.parametrize("match", OF_CODE, ids=repr)
+def test_code_inside_a_spec_is_named_and_cannot_be_rebuilt_without_it(match: Match) -> None:
+    spec = json.loads(json.dumps(match.spec(), allow_nan=False))
+    with pytest.raises(ValueError, match=r"code|class|model") as refusal:
+        from_spec(spec)
+    assert __name__.rpartition(".")[2] in str(refusal.value) or "lambda" in str(refusal.value)
+    assert '"digest":' in match.canonical_spec
+
+
+def test_different_code_gives_different_matches() -> None:
+    assert satisfies("same", breaks) == satisfies("same", breaks)
+    assert satisfies("same", breaks) != satisfies("same", lambda _: True)
+    assert satisfies("same", breaks) != satisfies("other", breaks)
+
+    def closes_over(limit: int) -> Match:
+        return satisfies("below the limit", lambda value: value < limit)
+
+    assert closes_over(1) == closes_over(1)
+    assert closes_over(1) != closes_over(2)
+
+
+class Level(enum.Enum):
+    LOW = "low"
+
+
+CHANGED: dict[str, Callable[[list[Any], dict[str, Any]], Match]] = {
+    "equals": lambda items, record: equals({"items": items, "record": record}),
+    "one_of": lambda items, record: one_of([items, record]),
+    "options": lambda items, record: one_of(items),
+    "json_match": lambda items, record: json_match({"items": items, "record": record}),
+    "schema": lambda items, record: matches({"enum": [items, record]}),
+    "at": lambda items, record: at("x", {"items": items, "record": record}),
+    "input": lambda items, record: tool_match("search", input=record, output=items),
+    "groups": lambda items, record: pattern("(a)", groups={0: items, 1: record}),
+    "arguments": lambda items, record: define_value_match(breaks)(items, record=record),
+    "set": lambda items, record: equals({"set": {1, 2}, "record": record}),
+    "keys": lambda items, record: json_text(has_keys(*record) & equals(record)),
+}
+
+
+@pytest.mark.parametrize("build", CHANGED.values(), ids=CHANGED.keys())
+def test_what_is_done_to_an_argument_later_does_not_leak_in(build: Callable[..., Match]) -> None:
+    items: Any = ["a", ["b"]]
+    record: Any = {"id": 1, "tags": ["x"], "deep": {"level": Level.LOW.value}}
+    match, untouched = build(items, record), build(["a", ["b"]], json.loads(json.dumps(record)))
+    items[1].append("more")
+    items.append("more")
+    record["deep"]["level"] = "high"
+    record["tags"] = None
+    assert match == untouched
+    assert repr(match) == repr(untouched)
+    assert match.spec() == untouched.spec()
+
+
+def test_a_fingerprint_is_the_same_in_another_process() -> None:
+    code = (
+        "from niceeval_expect import *\n"
+        "print(equals({'b', 'a', 'c'}).fingerprint, one_of({'x', 'y', 'z'}).fingerprint, "
+        "json_match({'b': {1, 2, 3}, 'a': pattern('x')}).fingerprint)"
+    )
+    here = [
+        equals({"b", "a", "c"}).fingerprint,
+        one_of({"x", "y", "z"}).fingerprint,
+        json_match({"b": {1, 2, 3}, "a": pattern("x")}).fingerprint,
+    ]
+    root = str(Path(niceeval_expect.__file__).parents[1])
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": root}
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert ran.stdout.split() == here
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ({}, 'a mapping with a "match" name'),
+        ({"match": 7}, 'a mapping with a "match" name'),
+        ("includes", 'a mapping with a "match" name'),
+        ({"match": "include", "text": "x"}, "no match named 'include' is known"),
+        ({"match": "includes"}, "lacks 'text'"),
+        ({"match": "includes", "text": ""}, "blank"),
+        ({"match": "includes", "text": "x", "loudly": True}, "does not rebuild"),
+        ({"match": "pattern", "regex": "("}, "cannot be used"),
+    ],
+)
+def test_a_spec_that_is_none_is_refused_with_what_is_wrong(spec: Any, hint: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(hint)):
+        from_spec(spec)
+
+
+async def test_one_match_object_serves_a_thousand_concurrent_tasks() -> None:
+    calls: list[int] = []
+
+    async def is_even(number: int) -> bool:
+        calls.append(number)
+        await anyio.lowlevel.checkpoint()
+        return number % 2 == 0
+
+    parity = satisfies("is even", is_even)
+    nested = json_match({"n": parity, "text": pattern(r"n=(\d+)", groups={1: length(at_most=2)})})
+    twice = nested & ~at("n", equals(500))
+    found: dict[int, str] = {}
+
+    async def work(number: int) -> None:
+        evaluation = await twice.evaluate_async({"n": number, "text": f"n={number}"})
+        found[number] = evaluation.outcome
+
+    async with anyio.create_task_group() as group:
+        for number in range(1_000):
+            group.start_soon(work, number)
+    expected = {n: "matched" if n % 2 == 0 and n < 100 else "mismatched" for n in range(1_000)}
+    assert found == expected
+    assert sorted(calls) == list(range(1_000))
