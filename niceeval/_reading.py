@@ -21,8 +21,8 @@ _WHOLE: Final = frozenset({"called", "count", "every", "loop", "none", "not", "o
 """Codes that speak about everything in scope: the sentence says what was there, and no single part does."""
 _PHRASES: Final = _WHOLE | {"above", "below", "excludes", "length", "met", "predicate", "range", "type"}
 """Codes whose expectation is wording about the value, and not a value."""
-_POSITIONAL: Final = frozenset({"label", "name", "of", "path", "predicate", "regex", "text"})
-"""Arguments that a call gives by their place."""
+_POSITIONAL: Final = ("label", "name", "kind", "path", "regex", "text", "low", "high", "of", "predicate")
+"""Arguments that a call gives by their place, in the order of their places; a stored spec has its keys sorted."""
 _OPTIONS: Final = frozenset({"enum", "literal_error"})
 
 
@@ -127,6 +127,8 @@ def _expected(node: Diagnostic) -> str:
         return "null" if node.code == "value" and node.received is not None else ""
     if isinstance(expected, str) and (node.code in _PHRASES or node.message == "is None"):
         return printable(expected)
+    if isinstance(expected, list) and node.code == "order":
+        return printable(", then ".join(map(str, expected)))
     if isinstance(expected, list) and (node.code in _OPTIONS or "options" in node.message):
         return f"one of {', '.join(map(_value, expected))}"
     return _value(expected)
@@ -135,10 +137,23 @@ def _expected(node: Diagnostic) -> str:
 def _received(node: Diagnostic) -> str:
     if node.code == "missing":
         return "nothing"
-    if node.code in _WHOLE or (node.received is None and node.expected is None):
+    if node.code in _WHOLE:
+        return printable(node.message) + _witness(node)
+    if node.received is None and node.expected is None:
         return printable(node.message)
     text = _value(node.received)
     return f"{text} ({printable(node.message)})" if node.code in ("length", "type") and node.message else text
+
+
+def _witness(node: Diagnostic) -> str:
+    """Return what the first part shows that a sentence about everything in scope leaves out; empty for none."""
+    part = next((child for child in node.children if child.pointer and child.code not in _HOLDS), None)
+    if part is None:
+        return ""
+    if not part.children:
+        return f": {_value(part.received)}" if part.received is not None else ""
+    deepest = _inside(part)
+    return f": {printable(dollar(deepest.pointer))} {printable(deepest.message)}"
 
 
 def _value(value: Any) -> str:
@@ -168,6 +183,10 @@ def _tagged(value: Mapping[str, Any]) -> str:
         return str(value.get("name"))
     if tag == "regex":
         return printable(repr(str(value.get("pattern"))))
+    fields = value.get("value")
+    if tag == "object" and isinstance(fields, Mapping):
+        inner = ", ".join(f"{printable(str(name))}={_value(item)}" for name, item in _some(list(fields.items())))
+        return f"{printable(str(value.get('type')).rpartition('.')[2])}({inner})"
     for field in ("items", "value", "iso", "hex", "repr", "text"):
         if field in value:
             return f"{tag}({_value(value[field])})"
@@ -185,9 +204,13 @@ def _call(spec: Mapping[str, Any]) -> str:
     if isinstance(args.get("type"), Mapping):
         args.pop("json_schema", None)
         return f"{name}({_value(args.pop('type'))}{''.join(f', {key}={_value(value)}' for key, value in args.items())})"
+    if name == "event_match":
+        kind = _value(args.pop("kind", None))
+        return f"{name}({kind}{''.join(f', {key}={_value(value)}' for key, value in args.items())})"
     if list(args) == ["of"] and isinstance(inner, list):
         return f"{name}({', '.join(map(_value, inner))})"
-    return f"{name}({', '.join(_argument(key, value, alone=len(args) == 1) for key, value in args.items())})"
+    given = sorted(args.items(), key=lambda item: _place(item[0]))
+    return f"{name}({', '.join(_argument(key, value, alone=len(args) == 1) for key, value in given)})"
 
 
 def _quantifier(args: Mapping[str, Any]) -> str:
@@ -198,7 +221,14 @@ def _quantifier(args: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(map(_value, bounds))})"
 
 
+def _place(name: str) -> int:
+    return _POSITIONAL.index(name) if name in _POSITIONAL else len(_POSITIONAL)
+
+
 def _argument(name: str, value: Any, *, alone: bool) -> str:
+    if isinstance(value, Mapping) and value.get("match") == "equals" and name in ("input", "of", "output", "text"):
+        # Where a match is expected, a plain value is written for its equality.
+        value = value.get("value")
     return _value(value) if alone or name in _POSITIONAL else f"{name}={_value(value)}"
 
 

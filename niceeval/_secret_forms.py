@@ -16,14 +16,19 @@ from urllib.parse import quote, quote_plus
 
 import attrs
 
-__all__ = ["SecretForms", "forms_of"]
+__all__ = ["CUT", "SecretForms", "forms_of"]
 
+CUT: Final = "…"
+"""What stands where text was left out of a diagnostic."""
+_PART: Final = 4
+"""The least length of a part of a secret, next to a cut, that is taken for one."""
 _CORE: Final = 8
 """The least length of base64 text that is taken for the secret's and not for a coincidence."""
 _runs: Final = re.compile(r"[A-Za-z0-9]+").findall
 _numeric: Final = re.compile(r"[-+0-9.eE]+").fullmatch
 _NAMED_ESCAPES: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _URL_ALPHABET: Final = {"+": "-", "/": "_"}
+_URL_SAFE: Final = str.maketrans(_URL_ALPHABET)
 
 
 @final
@@ -78,6 +83,18 @@ class SecretForms:
         for form in self.forms:
             yield from form.spans(text)
 
+    def cut_spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where a part of a form stands that was left when text was cut at a mark: `CUT`."""
+        place = text.find(CUT)
+        while place >= 0:
+            for form in _written(self.forms):
+                kept = range(len(form) - 1, _PART - 1, -1)
+                if size := next((n for n in kept if text.endswith(form[:n], 0, place)), 0):
+                    yield place - size, place
+                if size := next((n for n in kept if text.startswith(form[-n:], place + 1)), 0):
+                    yield place + 1, place + 1 + size
+            place = text.find(CUT, place + 1)
+
 
 @lru_cache(maxsize=256)
 def forms_of(name: str, value: str) -> SecretForms:
@@ -97,6 +114,18 @@ def forms_of(name: str, value: str) -> SecretForms:
     exotic = short or _numeric(value) is not None or any("\ud800" <= character <= "\udfff" for character in value)
     encoded = (_form(core, True) for core in cores if len(core) >= _CORE)
     return SecretForms(name, (_form(value, False), *encoded), exotic)
+
+
+@lru_cache(maxsize=256)
+def _written(forms: tuple[_Form, ...]) -> tuple[str, ...]:
+    """Return the texts that a cut may have left a part of: the forms, raw, escaped and percent-encoded."""
+    raw = forms[0].text
+    escaped = [json.dumps(raw)[1:-1], json.dumps(raw, ensure_ascii=False)[1:-1], repr(raw)[1:-1]]
+    escaped += [json.dumps(text)[1:-1] for text in escaped[:1]]
+    percent = [quote(_bytes(raw), safe=""), quote(_bytes(raw))]
+    encoded = [form.text for form in forms if form.encoded]
+    encoded += [text.translate(_URL_SAFE) for text in encoded]
+    return tuple(dict.fromkeys((raw, *escaped, *percent, *encoded)))
 
 
 def _bytes(value: str) -> bytes:

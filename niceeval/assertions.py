@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Final, final
 
@@ -11,6 +11,7 @@ import anyio
 from niceeval.entries import Entry, Kind, ScopeName, Spawn, Style, Yields
 from niceeval.errors import AuthoringError, told
 from niceeval.evidence import PLAIN, Evidence, evidence_of, not_a_subject
+from niceeval.redaction import Redactor, current_redactor
 from niceeval.signals import SkipSignal, StopSignal, site
 from niceeval.verdict import Part, decide, earn, exact
 from niceeval_expect import (
@@ -49,6 +50,7 @@ class AssertionLog:
         self.latch: Entry | None = None
         self.closed = False
         self.spawn: Spawn | None = None
+        self.redactor: Callable[[], Redactor] = current_redactor
         self.started = time.perf_counter()
         self._gates = style == "pass"
 

@@ -5,6 +5,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, final
 
 import anyio
@@ -13,7 +14,7 @@ import attrs
 from niceeval.attempt_state import AttemptState, DeadlinePassed
 from niceeval.conversations import sessions_document
 from niceeval.documents import attempt_line
-from niceeval.errors import AgentFailed, AgentUnavailable, message_of, told
+from niceeval.errors import AgentFailed, AgentUnavailable, RecordError, message_of, told
 from niceeval.handles import never_awaited
 from niceeval.redaction import Redactor
 from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves
@@ -66,6 +67,7 @@ class Finished:
 
 
 NORMAL: Final = Ending()
+_MOST_TRACE: Final = 16_384
 
 
 async def run_body(state: AttemptState, body: Callable[[], Awaitable[None]], timeout: float | None) -> Ending:
@@ -171,6 +173,27 @@ def close(
                 "write `await handle.or_stop()`"
             )
     log.close()
+    try:
+        return _written(state, ending, identity, duration, redactor, blob)
+    except RecordError:
+        raise
+    except Exception as error:
+        # Such as a match nested too deeply to be described: that is this attempt's end, and nobody else's.
+        kept = AttemptState(agent=None, style=log.style, attempt_id=log.attempt_id)
+        reason = f"its evidence cannot be written: {told(error)}"
+        return _written(kept, Ending(reason, exception=error), identity, duration, redactor, blob)
+
+
+def _written(
+    state: AttemptState,
+    ending: Ending,
+    identity: Mapping[str, Any],
+    duration: float,
+    redactor: Redactor,
+    blob: Callable[[bytes], str],
+) -> Finished:
+    """Return the closed attempt with its line."""
+    log = state.log
     folded = _fold(state, ending)
     head: dict[str, Any] = {
         **identity,
@@ -204,7 +227,13 @@ def _fold(state: AttemptState, ending: Ending) -> Folded:
 
 
 def _started(duration: float) -> str:
-    return datetime.fromtimestamp(time.time() - duration, UTC).isoformat(timespec="microseconds")
+    second, fraction = divmod(time.time() - duration, 1)
+    return f"{_date_and_time(int(second))}.{int(fraction * 1_000_000):06d}+00:00"
+
+
+@lru_cache(maxsize=16)
+def _date_and_time(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _error(error: BaseException, whole: BaseException | None) -> dict[str, str]:
@@ -212,4 +241,7 @@ def _error(error: BaseException, whole: BaseException | None) -> dict[str, str]:
     if isinstance(shown, AgentFailed) and shown.__cause__ is not None:
         shown = shown.__cause__
     trace = "".join(traceback.format_exception(shown, limit=-20))
-    return {"type": type(error).__name__, "message": message_of(error), "traceback": trace[-16_384:]}
+    if len(trace) > _MOST_TRACE:
+        # From the start of a line on, so that no text is cut in two.
+        trace = trace[-_MOST_TRACE:].partition("\n")[2] or trace[-_MOST_TRACE:]
+    return {"type": type(error).__name__, "message": message_of(error), "traceback": trace}

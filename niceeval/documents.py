@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from niceeval._documents import assertion_from_document
@@ -11,7 +10,7 @@ from niceeval.assertions import AssertionLog
 from niceeval.codec import BLOB_LIMIT
 from niceeval.entries import Entry
 from niceeval.errors import RecordError
-from niceeval.redaction import Redactor
+from niceeval.redaction import CUT, Redactor
 from niceeval_expect._evaluation import MATCHED, Diagnostic
 from niceeval_expect._match import ThresholdedMatch
 from niceeval_expect._scope import NOTHING, findings
@@ -28,6 +27,8 @@ Sessions = Callable[[Mapping[str, str]], list[dict[str, Any]]]
 MAX_REFERENCES: Final = 256
 """How many matching tool calls an entry refers to."""
 _POINTS: Final = "points"
+_PLAIN: Final = MATCHED.diagnostic
+_CUT: Final = json.dumps(CUT)[1:-1]
 _encoder: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
 to_json: Final = _encoder.encode
 
@@ -56,7 +57,7 @@ def attempt_line(
     if redactor.secrets:
         texts = (to_json(head), entries, conversation, *matches.values(), *subjects.values())
         if any(map(redactor.touches, texts)):
-            return _redacted_line(head, log, matches, to_json(sessions({})), redactor, blob)
+            return _redacted_line(head, log, log.entries, matches, to_json(sessions({})), redactor, blob)
     parts = [to_json(head)[:-1]]
     parts.append(',"sessions":' + _stored(conversation, blob))
     stored = ",".join(_subject(log, digest, text, blob) for digest, text in subjects.items())
@@ -85,28 +86,35 @@ def _subject(
     if len(text) > BLOB_LIMIT:
         fields["blob"] = blob(text.encode("ascii"))
         return f'"{digest}":{to_json(fields)}'
-    return f'"{digest}":{to_json(fields)[:-1]},"value":{text}}}'
+    if names:
+        return f'"{digest}":{to_json(fields)[:-1]},"value":{text}}}'
+    return f'"{digest}":{{"type":{to_json(subject.type)},"size":{subject.size},"value":{text}}}'
 
 
 def _redacted_line(
     head: Mapping[str, Any],
     log: AssertionLog,
+    entries: Sequence[Entry],
     matches: Mapping[str, str],
     conversation: str,
     redactor: Redactor,
     blob: Callable[[bytes], str],
 ) -> str:
-    """Return the line with every secret replaced, and every entry whose evidence held one marked."""
+    """Return the line with every secret replaced, and each of `entries` whose evidence held one marked."""
 
-    def clean(text: str) -> tuple[str, tuple[str, ...]]:
-        if not redactor.touches(text):
+    def clean(text: str, *, cut: bool = False) -> tuple[str, tuple[str, ...]]:
+        # What diagnostics cut off may leave a part of a secret that no probe finds.
+        if not redactor.touches(text) and not (cut and _CUT in text):
             return text, ()
         tree, names = redactor.redact_tree(json.loads(text))
         return to_json(tree), names
 
-    entries = [_entry(log, entry, {}) for entry in log.entries]
+    documents = [_entry(log, entry, {}) for entry in entries]
+    read = {entry.subject for entry in entries}
     stored, renamed, dirty = [], {}, set()
     for digest, subject in log.evidence.subjects.items():
+        if digest not in read:
+            continue
         text, names = ("", ()) if subject.problem is not None else clean(subject.text)
         stored.append(_subject(log, digest, text, blob, names))
         if names:
@@ -115,19 +123,20 @@ def _redacted_line(
     specs = {digest: clean(spec) for digest, spec in matches.items()}
     dirty.update(digest for digest, (_, names) in specs.items() if names)
     conversation, spoken = clean(conversation)
-    for entry in entries:
-        scoped = entry.get("scope", "value") != "value" and bool(spoken)
-        if (entry.get("subject") in dirty or entry["match"] in dirty or scoped) and "rederivable" not in entry:
-            entry["rederivable"] = "redacted"
-        if entry.get("subject") in renamed:
-            entry["subject"] = renamed[entry["subject"]]
+    for document in documents:
+        scoped = document.get("scope", "value") != "value" and bool(spoken)
+        touched = document.get("subject") in dirty or document["match"] in dirty or scoped
+        if touched and "rederivable" not in document:
+            document["rederivable"] = "redacted"
+        if document.get("subject") in renamed:
+            document["subject"] = renamed[document["subject"]]
     return "".join(
         (
-            clean(to_json(head))[0][:-1],
+            clean(to_json(head), cut=True)[0][:-1],
             ',"sessions":' + _stored(conversation, blob),
             ',"subjects":{' + ",".join(stored) + "}",
             ',"matches":{' + ",".join(f'"{digest}":{spec}' for digest, (spec, _) in specs.items()) + "}",
-            ',"assertions":' + clean(to_json(entries))[0] + "}",
+            ',"assertions":' + clean(to_json(documents), cut=True)[0] + "}",
         )
     )
 
@@ -135,45 +144,54 @@ def _redacted_line(
 def _entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
     """Return one entry as JSON text; what a plain match says over and over is put together once."""
     evaluation, match = entry.evaluation, entry.match
-    plain = evaluation is not None and evaluation.diagnostic is MATCHED.diagnostic and entry.kind == "boolean"
-    if not plain or entry.points is not None or entry.stops or entry.group or entry.snapshot:
+    if (
+        evaluation is None
+        or match is None
+        or evaluation.diagnostic is not _PLAIN
+        or entry.kind != "boolean"
+        or entry.points is not None
+        or entry.stops
+        or entry.group
+        or entry.snapshot
+    ):
         return to_json(_entry(log, entry, matches))
-    assert match is not None
-    assert evaluation is not None
     fingerprint = match.fingerprint
-    spec = matches.get(fingerprint)
-    if spec is None:
-        spec = matches[fingerprint] = match.canonical_spec
-    if not is_rebuildable(spec):
-        return to_json(_entry(log, entry, matches))
-    decision = log.decision(entry)
-    constant = _constant(
-        entry.requirement, entry.key, entry.label, decision, fingerprint, entry.file, entry.line, entry.gate,
-        entry.scope, entry.coverage, evaluation.examined,
+    same = (
+        fingerprint, entry.file, entry.line, entry.key, entry.label, entry.gate, log.style, entry.scope, entry.coverage,
+        evaluation.examined,
     )  # fmt: skip
-    found = "" if entry.scope == "value" else "," + to_json(_references(entry))[1:-1]
+    constant = _constants.get(same)
+    if constant is None:
+        constant = _remember(same, _entry(log, entry, {}))
+    if fingerprint not in matches:
+        matches[fingerprint] = match.canonical_spec
+    found = "" if entry.scope == "value" else _references_text(entry)
     return (
-        f'{{"order":{entry.order},{constant},"at":{entry.at:.6f},"took":{entry.took:.6f}{found},"subject":"{entry.subject}"}}'
+        f'{{"order":{entry.order},{found}"at":{entry.at:.6f},"took":{entry.took:.6f},'
+        f'"subject":"{entry.subject}",{constant}}}'
     )
 
 
-@lru_cache(maxsize=2048)
-def _constant(
-    requirement: str, key: str | None, label: str | None, decision: str, fingerprint: str, file: str, line: int,
-    gate: bool, scope: str, coverage: str | None, examined: int,
-) -> str:  # fmt: skip
-    """Return the fields of a plain match's entry that do not change from attempt to attempt, as JSON text."""
-    fields: dict[str, Any] = {"requirement": requirement, "decision": decision, "match": fingerprint}
-    fields.update({"file": file, "line": line, "outcome": "matched"})
-    optional = {"key": key, "label": label, "coverage": coverage}
-    fields.update({name: value for name, value in optional.items() if value is not None})
-    if gate:
-        fields["gate"] = True
-    if scope != "value":
-        fields["scope"] = scope
-    if examined != 1:
-        fields["examined"] = examined
-    return to_json(fields)[1:-1]
+_constants: Final[dict[tuple[Any, ...], str]] = {}
+_MAX_CONSTANTS: Final = 4096
+_VARYING: Final = frozenset({"order", "at", "took", "subject", "calls", "candidates"})
+
+
+def _remember(same: tuple[Any, ...], document: Mapping[str, Any]) -> str:
+    """Keep the fields of a plain match's entry that do not change from attempt to attempt, as JSON text."""
+    if len(_constants) >= _MAX_CONSTANTS:
+        _constants.clear()
+    constant = to_json({name: value for name, value in document.items() if name not in _VARYING})[1:-1]
+    _constants[same] = constant
+    return constant
+
+
+def _references_text(entry: Entry) -> str:
+    """Return the references as JSON text: they are made of letters, digits and dots."""
+    found = findings(entry.evaluation) if entry.evaluation is not None else NOTHING
+    calls, candidates = '","'.join(found.matching[:MAX_REFERENCES]), '","'.join(found.candidates)
+    calls, candidates = calls and f'"{calls}"', candidates and f'"{candidates}"'
+    return f'"calls":[{calls}],"candidates":[{candidates}],'
 
 
 def _references(entry: Entry) -> dict[str, Any]:
@@ -254,6 +272,14 @@ def assertion_result(log: AssertionLog, entry: Entry) -> "AssertionResult":
     matches: dict[str, str] = {}
     document = _entry(log, entry, matches)
     subject = log.evidence.subjects.get(entry.subject or "")
+    redactor = log.redactor()
+    if redactor.secrets:
+        texts = (to_json(document), *matches.values(), subject.text if subject is not None else "")
+        if any(map(redactor.touches, texts)):
+            blobs = _Blobs()
+            head = {"id": log.attempt_id, "eval": log.attempt_id}
+            line = _redacted_line(head, log, [entry], matches, "[]", redactor, blobs.keep)
+            return assertion_from_document(json.loads(line), 0, blobs.__getitem__)
     subjects = {}
     if subject is not None:
         kept = {"value": json.loads(subject.text)} if subject.problem is None else {}
@@ -266,6 +292,16 @@ def assertion_result(log: AssertionLog, entry: Entry) -> "AssertionResult":
         "assertions": [document],
     }
     return assertion_from_document(whole, 0, _no_blobs)
+
+
+class _Blobs(dict[str, bytes]):
+    """Large subjects of a result that no record holds yet."""
+
+    def keep(self, data: bytes) -> str:
+        """Keep bytes and return their digest."""
+        digest = hashlib.sha256(data).hexdigest()
+        self[digest] = data
+        return digest
 
 
 def _no_blobs(digest: str) -> bytes:

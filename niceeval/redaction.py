@@ -8,16 +8,16 @@ nor booleans). A secret that nobody made known is not promised to be found.
 import os
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, final
 
 import attrs
 
-from niceeval._secret_forms import SecretForms, forms_of
+from niceeval._secret_forms import CUT, SecretForms, forms_of
 from niceeval._secret_trees import needs_look, redact_node
 from niceeval_expect._codec import dumps
 
-__all__ = ["Redactor", "ShortSecretWarning", "current_redactor", "register_secret"]
+__all__ = ["CUT", "Redactor", "ShortSecretWarning", "current_redactor", "growing_redactor", "register_secret"]
 
 _ENDINGS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORT: Final = 8
@@ -75,7 +75,8 @@ class Redactor:
     def redact_text(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return the text with ``[redacted:NAME]`` in place of each form, and the names, sorted.
 
-        Where forms of several secrets overlap, everything they cover is replaced once, by the name of the longest.
+        Next to a mark that something was cut off, the rest of a form counts as one. Where forms of several secrets
+        overlap, everything they cover is replaced once, by the name of the longest.
 
         >>> Redactor.of([("API", "sk-secret-1")]).redact_text("key=sk%2Dsecret-1;")
         ('key=[redacted:API];', ('API',))
@@ -84,6 +85,8 @@ class Redactor:
         for rank, secret in enumerate(self.secrets):
             if secret.occurs(text):
                 spans.extend((start, end, rank) for start, end in secret.spans(text))
+            if CUT in text:
+                spans.extend((start, end, rank) for start, end in secret.cut_spans(text))
         if not spans:
             return text, ()
         spans.sort()
@@ -201,6 +204,12 @@ def current_redactor(declared: tuple[str, ...] = (), environ: Mapping[str, str] 
     redactor = Redactor.of(secrets) if secrets else _NOTHING
     _last = (registered, declared, snapshot, redactor)
     return redactor
+
+
+def growing_redactor(declared: tuple[str, ...] = ()) -> Callable[[], Redactor]:
+    """Return what gives a redactor for the secrets that are known now and those that become known later."""
+    before = current_redactor(declared)
+    return lambda: before.joined(current_redactor(declared))
 
 
 def _from_environment(environ: Mapping[str, str], declared: tuple[str, ...]) -> list[tuple[str, str]]:

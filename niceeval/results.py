@@ -87,6 +87,15 @@ class Subject(_Model):
     _inline: tuple[Any] | None = PrivateAttr(default=None)
     _load: Callable[[], Any] | None = PrivateAttr(default=None)
 
+    def __eq__(self, other: object) -> bool:
+        """Compare what the subject is, not from where its value would be read."""
+        if not isinstance(other, Subject):
+            return NotImplemented
+        return self.digest == other.digest and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def inline(self) -> tuple[Any] | None:
         """Return the encoded value, in a tuple, where it costs no reading of a blob; else None."""
         return self._inline

@@ -19,7 +19,7 @@ from niceeval.evals.eval import Eval
 from niceeval.plans import AttemptRef, Plan, Progress, Quiet
 from niceeval.record.run import RunResult
 from niceeval.record.write import MemoryWriter, RunWriter
-from niceeval.redaction import Redactor, current_redactor
+from niceeval.redaction import current_redactor, growing_redactor
 from niceeval.tasks import task_group
 
 __all__ = ["AttemptRef", "Plan", "Progress", "Quiet", "execute"]
@@ -125,26 +125,24 @@ class _Run:
             timeout=self.timeout,
         )
         state.log.spawn = self.spawn
-        before = current_redactor(self.declared)
+        state.log.redactor = growing_redactor(self.declared)
         self.progress.attempt_started(ref)
         t = EvalContext(state)
         try:
-            ending = await run_body(state, lambda: eval_(t, case=case), self.timeout)
+            ending = await run_body(state, lambda: eval_(t, case) if eval_.has_cases else eval_(t), self.timeout)
         except BaseException:
             # A cancellation of the run or Ctrl-C: nothing else gets out of run_body.
-            self._write(ref, state, INTERRUPTED, before)
+            self._write(ref, state, INTERRUPTED)
             raise
         else:
-            self._write(ref, state, ending, before)
+            self._write(ref, state, ending)
         finally:
             slots.release()
 
-    def _write(self, ref: AttemptRef, state: AttemptState, ending: Ending, before: Redactor) -> None:
+    def _write(self, ref: AttemptRef, state: AttemptState, ending: Ending) -> None:
         finished = None
-        # Secrets that were known when the attempt started, and those registered while it ran.
-        redactor = before.joined(current_redactor(self.declared))
         try:
-            finished = close_and_append(self.writer, state, ending, ref, redactor)
+            finished = close_and_append(self.writer, state, ending, ref)
         except RecordError as error:
             self.broken = self.broken or error
         if finished is not None:
@@ -163,7 +161,7 @@ def attempt_id(run_id: str, ref: AttemptRef) -> str:
 
 
 def close_and_append(
-    writer: RunWriter | MemoryWriter, state: AttemptState, ending: Ending, ref: AttemptRef, redactor: Redactor
+    writer: RunWriter | MemoryWriter, state: AttemptState, ending: Ending, ref: AttemptRef
 ) -> Finished:
     """Close an attempt and write its line."""
     identity = {
@@ -174,7 +172,7 @@ def close_and_append(
         "attempt": ref.attempt,
         "style": state.log.style,
     }
-    finished = close(state, ending, identity, redactor, writer.blob)
+    finished = close(state, ending, identity, state.log.redactor(), writer.blob)
     writer.append(finished.line)
     return finished
 

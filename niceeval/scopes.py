@@ -123,7 +123,7 @@ class Scope:
         Args:
             max_repeats: How often the same is fine, 1 or more.
         """
-        return self._over(self._claim(no_loops, max_repeats=max_repeats), "tool_calls")
+        return self._over(self._claim(no_loops, max_repeats=max_repeats), "calls_and_texts")
 
     def event(self, match: EventMatch, /) -> Handle[None]:
         """Register: an event was like this."""
@@ -173,8 +173,8 @@ class Scope:
             evidence: object = view.turns if channel == "status" else view.events
             coverage = None
         else:
-            evidence = view.turns if channel == "usage" else view.calls
-            coverage = view.coverage(channel)[0]
+            evidence = view.turns if channel == "usage" else view.calls if channel == "tool_calls" else view.calls_and_texts
+            coverage = view.coverage("usage" if channel == "usage" else "tool_calls")[0]
         cut = log.evidence.cut(view.cut)
         return Handle(log, log.check_scope(claim, evidence, cut, self._scope_name, coverage, yields))
 

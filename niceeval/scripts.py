@@ -21,7 +21,7 @@ from niceeval.evals.eval import Eval
 from niceeval.record.lines import parse
 from niceeval.record.run import RunResult
 from niceeval.record.write import MemoryWriter, RunWriter
-from niceeval.redaction import current_redactor
+from niceeval.redaction import growing_redactor
 from niceeval.runner import (
     AttemptRef,
     Plan,
@@ -40,6 +40,21 @@ __all__ = ["attempt", "run_eval"]
 def _declared(folder: Path) -> tuple[str, ...]:
     """Return the names of the secrets that the project around `folder` declares."""
     return load_config(folder).secrets
+
+
+def _by_name(agent: AgentLike | Mapping[str, AgentLike] | None) -> Mapping[str, AgentLike]:
+    """Return the agents by their names, each of them good for an agent."""
+    if agent is None:
+        return {}
+    if not isinstance(agent, Mapping):
+        agents = {_name_of(agent): agent}
+    else:
+        agents = dict(agent)
+        if not agents or not all(isinstance(name, str) and name.strip() for name in agents):
+            raise ValueError(f"run_eval(agent=) takes an agent, or agents by name, got the names {list(agents)}")
+    for one in agents.values():
+        as_agent(one)
+    return agents
 
 
 def _name_of(agent: object) -> str:
@@ -89,12 +104,7 @@ async def run_eval(
     if not isinstance(eval, Eval):
         raise TypeError(f"run_eval() takes an eval made by define_eval or define_score_eval, got {eval!r}")
     require_limits(attempts=attempts, concurrency=concurrency, timeout=timeout)
-    if agent is None:
-        agents: Mapping[str, AgentLike] = {}
-    else:
-        agents = dict(agent) if isinstance(agent, Mapping) else {_name_of(agent): agent}
-    for one in agents.values():
-        as_agent(one)
+    agents = _by_name(agent)
     declared = _declared(Path.cwd())
     plan = Plan((eval,), tuple(agents), attempts, declared)
     require_evals(plan)
@@ -128,7 +138,7 @@ class _Attempt:
         self._writer: RunWriter | MemoryWriter = writer_for(self._record, self._header(), declared)
         own_id = attempt_id(self._writer.id, self._ref)
         self._state = AttemptState(agent=self._agent, style=self._style, attempt_id=own_id, timeout=self._timeout)
-        self._declared, self._before = declared, current_redactor(declared)
+        self._state.log.redactor = growing_redactor(declared)
         self._checks: anyio.abc.TaskGroup = anyio.create_task_group()
         await self._checks.__aenter__()
         self._state.log.spawn = self._spawn
@@ -170,8 +180,7 @@ class _Attempt:
         return quiet or (isinstance(error, AgentFailed) and late)
 
     def _finish(self, ending: Ending) -> None:
-        redactor = self._before.joined(current_redactor(self._declared))
-        finished = close_and_append(self._writer, self._state, ending, self._ref, redactor)
+        finished = close_and_append(self._writer, self._state, ending, self._ref)
         self._writer.seal("interrupted" if ending is INTERRUPTED else "sealed")
         assert self._t is not None
         blobs = RunResult.from_writer(self._writer)

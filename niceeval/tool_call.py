@@ -95,7 +95,8 @@ class ToolCall:
         if not name.strip():
             raise ValueError("ToolCall() name is blank: give the name of the tool that was called")
         if status is not None and status not in TOOL_STATUSES:
-            raise ValueError(f"ToolCall() status is one of {', '.join(TOOL_STATUSES)}, or None for unknown; got {status!r}")
+            known = ", ".join(TOOL_STATUSES)
+            raise ValueError(f"ToolCall() status is one of {known}, or None for unknown; got {status!r}")
         if (id is not None and not isinstance(id, str)) or (server is not None and not isinstance(server, str)):
             raise TypeError(f"ToolCall() id and server are text or None, got id={id!r} and server={server!r}")
         if output is NOT_GIVEN:

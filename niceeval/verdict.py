@@ -86,20 +86,18 @@ def fold_pass(
     """
     if error is not None:
         return Folded("errored", error)
-    gates = [part for part in parts if part.deciding]
-    unmet = [part for part in gates if part.outcome == "mismatched"]
     if failure is not None:
         return Folded("failed", failure)
+    gates = [part for part in parts if part.deciding]
+    open_ones = [part for part in gates if part.outcome not in ("matched", "measured")]
+    unmet = [part for part in open_ones if part.outcome == "mismatched"]
     if unmet:
         return Folded("failed", _unique(part.requirement for part in unmet))
-    undecided = [part for part in gates if part.outcome in ("unavailable", "errored")]
-    if undecided:
-        return Folded("errored", _reasons(undecided))
+    if open_ones:
+        return Folded("errored", _reasons(open_ones))
     if skipped is not None:
         return Folded("skipped", skipped)
-    if not gates:
-        return Folded("errored", "nothing was checked")
-    return Folded("passed")
+    return Folded("passed") if gates else Folded("errored", "nothing was checked")
 
 
 def fold_score(

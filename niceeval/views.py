@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, final
 
+import attrs
+
 from niceeval.attempt_state import TurnRecord
 from niceeval.reply import Coverage
 from niceeval.tool_call import ToolCall
@@ -19,18 +21,26 @@ _NEEDS_EVENTS: Final = ("thinking", "input_requested", "skill_loaded", "context_
 class View:
     """The finished turns that a scope saw at one moment, per session; immutable, read out once per channel."""
 
-    __slots__ = ("_calls", "_events", "_turns", "sessions", "size")
+    __slots__ = ("_calls", "_coverage", "_cut", "_events", "_turns", "_with_texts", "sessions", "size")
 
     def __init__(self, sessions: tuple[tuple[TurnRecord, ...], ...]) -> None:
         self.sessions = sessions
         self.size = sum(map(len, sessions))
         self._calls: CallScope | None = None
+        self._with_texts: CallScope | None = None
+        self._coverage: dict[str, tuple[Coverage, str | None]] = {}
+        self._cut: str | None = None
         self._events: EventScope | None = None
         self._turns: TurnScope | None = None
 
     @property
     def cut(self) -> str:
         """The cut as JSON text: the places of the turns, by session."""
+        if self._cut is None:
+            self._cut = self._written()
+        return self._cut
+
+    def _written(self) -> str:
         parts = (
             f'{{"session":{turns[0].session},"turns":[{",".join(str(turn.index) for turn in turns)}]}}'
             for turns in self.sessions
@@ -44,6 +54,12 @@ class View:
 
     def coverage(self, channel: str) -> tuple[Coverage, str | None]:
         """Return how much of a channel was reported in the cut, and what is missing where."""
+        known = self._coverage.get(channel)
+        if known is None:
+            known = self._coverage[channel] = self._read_coverage(channel)
+        return known
+
+    def _read_coverage(self, channel: str) -> tuple[Coverage, str | None]:
         total = self.size
         gaps = []
         known = 0
@@ -64,22 +80,33 @@ class View:
 
     @property
     def calls(self) -> CallScope:
-        """The tool calls and the assistant's texts of the cut."""
+        """The tool calls of the cut."""
         if self._calls is None:
             coverage, reason = self.coverage("tool_calls")
-            texts_coverage, texts_reason = self.coverage("messages")
             calls = tuple(
-                (f"s{record.session}.t{record.index}.c{place}", call)
-                for record in self._records()
-                for place, call in enumerate(record.evidence.tool_calls or ())
+                [
+                    (f"s{record.session}.t{record.index}.c{place}", call)
+                    for record in self._records()
+                    for place, call in enumerate(record.evidence.tool_calls or ())
+                ]
             )
+            self._calls = CallScope(calls, coverage, reason)
+        return self._calls
+
+    @property
+    def calls_and_texts(self) -> CallScope:
+        """The tool calls of the cut, and the assistant's texts with them."""
+        if self._with_texts is None:
+            coverage, reason = self.coverage("messages")
             texts = tuple(
                 (f"s{record.session}.t{record.index}.m{place}", text)
                 for record in self._records()
                 for place, text in enumerate(record.evidence.messages or ())
             )
-            self._calls = CallScope(calls, coverage, reason, texts, texts_coverage, texts_reason)
-        return self._calls
+            self._with_texts = attrs.evolve(
+                self.calls, texts=texts, texts_coverage=coverage, texts_reason=reason
+            )
+        return self._with_texts
 
     @property
     def events(self) -> EventScope:

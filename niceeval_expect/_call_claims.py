@@ -7,6 +7,7 @@ import attrs
 
 from niceeval_expect._count import count_argument, decide_count
 from niceeval_expect._evaluation import MAX_SAMPLES, Evaluation
+from niceeval_expect._finished_order import one_after_the_other
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._order import in_order
 from niceeval_expect._scope import Findings, Ref, ScopeMatch, conclude
@@ -22,27 +23,41 @@ __all__ = ["max_tool_calls", "no_failed_actions", "tool_order", "used_no_tools"]
 class _ToolOrder(CallMatch):
     _spec_name = "tool_order"
     tools: tuple[ToolMatch, ...]
+    finished: bool
 
     def _args(self) -> dict[str, object]:
-        return {"tools": list(self.tools)}
+        return {"tools": list(self.tools), **({"finished": True} if self.finished else {})}
 
     def _parts(self) -> tuple[object, ...]:
         return self.tools
 
+    @property
+    def _reads_turns(self) -> bool:
+        return self.finished or any(tool._looks_back for tool in self.tools)
+
     def __repr__(self) -> str:
-        return call_repr(self._spec_name, *self.tools)
+        return call_repr(self._spec_name, *self.tools, **({"finished": True} if self.finished else {}))
 
     def _over(self, scope: CallScope) -> Evaluation:
-        return in_order(self.tools, scope.calls, "called", scope.gap)
+        if self.finished:
+            return one_after_the_other(self.tools, scope)
+        back = next((tool for tool in self.tools if tool._looks_back), None)
+        calls = scope.calls if back is None else scope.seen_by(back)
+        return in_order(self.tools, calls, "called", scope.gap)
 
 
-def tool_order(first: ToolMatch | str, second: ToolMatch | str, /, *rest: ToolMatch | str) -> ScopeMatch:
-    """Match a scope in which one session made calls like these in this order of start, whatever came between.
+def tool_order(
+    first: ToolMatch | str, second: ToolMatch | str, /, *rest: ToolMatch | str, finished: bool = False
+) -> ScopeMatch:
+    """Match a scope in which one session made calls like these in this order, whatever came between.
 
     Args:
         first: A tool match without a quantifier, or a tool's name.
         second: What was called later.
         *rest: What was called later still. The same match may be given twice: each step needs a call of its own.
+        finished: Whether each call has to have finished before the next one started. Otherwise they are in order of
+            start. When a call finished is read from the reported events; between turns it follows from the turns. Where
+            neither tells, the claim is unavailable.
 
     >>> from niceeval import ToolCall
     >>> from niceeval_expect._call_claims import tool_order
@@ -51,10 +66,12 @@ def tool_order(first: ToolMatch | str, second: ToolMatch | str, /, *rest: ToolMa
     >>> tool_order("confirm", "pay").evaluate(scope).diagnostic.message
     "tool_match('pay') was not called after tool_match('confirm') at s0.t0.c1"
     """
-    return _ToolOrder(tuple(as_tool_match("tool_order()", tool) for tool in (first, second, *rest)))
+    if not isinstance(finished, bool):
+        raise TypeError(f"tool_order() finished is True or False, got {finished!r}")
+    return _ToolOrder(tuple(as_tool_match("tool_order()", tool) for tool in (first, second, *rest)), finished)
 
 
-register("tool_order", lambda args: tool_order(*args["tools"]))
+register("tool_order", lambda args: tool_order(*args["tools"], finished=args.get("finished", False)))
 
 
 @final

@@ -112,6 +112,11 @@ class ToolMatch(BooleanMatch):
             raise TypeError(f"every() if_any is True or False, got {if_any!r}")
         return CountedToolMatch(self, "every", 0 if if_any else 1, None)
 
+    @property
+    def _looks_back(self) -> bool:
+        """Whether this match asks what the agent had been shown before the call."""
+        return any(part._looks_back for part in self._parts() if isinstance(part, ToolMatch))
+
     def _names(self, call: ToolCallLike) -> bool | None:
         """Tell whether this match names the tool of the call, whatever else it asks; None if that cannot be told."""
         answers = {part._names(call) for part in self._parts() if isinstance(part, ToolMatch)}

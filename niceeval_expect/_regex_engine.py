@@ -66,13 +66,17 @@ class Engine:
     names: dict[str, int]
     _narrow: "regex.Pattern[str]"
 
+    def over(self, text: str) -> "regex.Pattern[str]":
+        """Return what runs over this text."""
+        return self._narrow if text.isascii() else _compiled(self.source, self.flags, True)
+
     def find(self, text: str, *, full: bool, seconds: float) -> "regex.Match[str] | None":
         """Return the first match in the text (of the whole text if `full`).
 
         Raises:
             TimeoutError: When the budget is exceeded.
         """
-        compiled = self._narrow if text.isascii() else _compiled(self.source, self.flags, True)
+        compiled = self.over(text)
         find = compiled.fullmatch if full else compiled.search
         return find(text, timeout=seconds, concurrent=True)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["argument_to_data", "canonical", "code_reference", "digest", "from_spec", "is_rebuildable", "register"]
 
 _BUILDERS: Final[dict[str, Callable[[Mapping[str, Any]], "Match"]]] = {}
-_quote: Final = json.encoder.encode_basestring_ascii
+_quote: Final[Callable[[str], str]] = json.encoder.encode_basestring_ascii
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 
 

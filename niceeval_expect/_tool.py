@@ -20,6 +20,7 @@ __all__ = ["CountedToolMatch", "ToolCallLike", "ToolMatch", "as_tool_match", "to
 @attrs.frozen(eq=False, repr=False)
 class _ToolMatch(ToolMatch):
     _spec_name = "tool_match"
+    _looks_back = False
     name: str
     input: ValueMatch | None
     output: ValueMatch | None

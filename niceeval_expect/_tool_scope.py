@@ -6,66 +6,14 @@ from typing import Any, final
 
 import attrs
 
-from niceeval_expect._evaluation import (
-    MAX_SAMPLES,
-    Absent,
-    Diagnostic,
-    Evaluation,
-    Outcome,
-    sample,
-    unavailable,
-    wrong_type,
-)
+from niceeval_expect._call_scope import CallMatch, CallScope
+from niceeval_expect._evaluation import MAX_SAMPLES, Absent, Diagnostic, Evaluation, Outcome, sample, unavailable
 from niceeval_expect._match import Match, evaluate_part
-from niceeval_expect._scope import Coverage, Ref, ScopeMatch, Tally, conclude, gap_in, tally, times
+from niceeval_expect._scope import Ref, ScopeMatch, Tally, conclude, tally, times
 from niceeval_expect._spec import register
 from niceeval_expect._tool import CountedToolMatch, ToolCallLike, ToolMatch, as_tool_match
 
 __all__ = ["CallMatch", "CallScope", "called_tool", "calls_made", "not_called_tool", "witnesses"]
-
-
-@final
-@attrs.frozen
-class CallScope:
-    """The tool calls of a scope, as far as they were reported, and the assistant's texts beside them.
-
-    Args:
-        calls: References with calls, in order of start.
-        coverage: ``"complete"``, ``"partial"`` (there may be more calls) or ``"none"`` (calls were not reported).
-        reason: Why the coverage is not complete; a general sentence where nobody said.
-        texts: References with the assistant's texts, in order; only `no_loops` reads them.
-        texts_coverage: The coverage of the texts.
-        texts_reason: Why it is not complete.
-    """
-
-    calls: tuple[tuple[Ref, ToolCallLike], ...]
-    coverage: Coverage = "complete"
-    reason: str | None = None
-    texts: tuple[tuple[Ref, str], ...] = ()
-    texts_coverage: Coverage = "complete"
-    texts_reason: str | None = None
-
-    @property
-    def gap(self) -> str | None:
-        """Why calls may be missing; None if all were reported."""
-        return gap_in("tool calls", self.coverage, self.reason)
-
-    @property
-    def texts_gap(self) -> str | None:
-        """Why texts may be missing; None if all were reported."""
-        return gap_in("messages", self.texts_coverage, self.texts_reason)
-
-
-class CallMatch(ScopeMatch):
-    """A claim about a `CallScope`."""
-
-    __slots__ = ()
-
-    def _evaluate(self, subject: object, pointer: str) -> Evaluation:
-        return self._over(subject) if isinstance(subject, CallScope) else wrong_type("the calls of a scope", subject)
-
-    def _over(self, scope: CallScope) -> Evaluation:
-        raise TypeError(f"{type(self).__name__} must define _over(scope)")
 
 
 @final
@@ -109,7 +57,13 @@ register("called_tool", lambda args: called_tool(args["tool"]))
 
 
 def _tally(tool: ToolMatch, scope: CallScope) -> Tally:
-    return tally(tool, scope.calls, lambda call: tool._names(call) is not False, tool._rejects)
+    named = tool._names if tool._tools() else _any_tool
+    return tally(tool, scope.seen_by(tool), lambda call: named(call) is not False, tool._rejects)
+
+
+def _any_tool(call: ToolCallLike) -> bool | None:
+    """Stand in for `_names` of a match that names no tool: it speaks of the calls of all of them."""
+    return True
 
 
 def _count(claim: _CalledTool, tool: ToolMatch, low: int, high: int | None, scope: CallScope) -> Evaluation:
@@ -135,8 +89,9 @@ def _count(claim: _CalledTool, tool: ToolMatch, low: int, high: int | None, scop
 
 def _every(claim: _CalledTool, counted: CountedToolMatch, scope: CallScope) -> Evaluation:
     tool, counts = counted.of, Tally()
-    for ref, call in scope.calls:
-        named = tool._names(call)
+    names = tool._names if tool._tools() else _any_tool
+    for ref, call in scope.seen_by(tool):
+        named = names(call)
         if named is False:
             continue
         if named and not tool._may_await and not counts.needs(near=True) and tool._rejects(call):
@@ -237,7 +192,7 @@ def _bounds(low: int, high: int | None) -> str:
 
 
 def _named(tool: ToolMatch) -> str:
-    return " or ".join(name[:80] for name in tool._tools()[:MAX_SAMPLES])
+    return " or ".join(name[:80] for name in tool._tools()[:MAX_SAMPLES]) or "any tool"
 
 
 def _misses(tool: ToolMatch, counts: Tally, scope: CallScope) -> str:

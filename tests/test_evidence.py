@@ -183,8 +183,8 @@ async def test_a_large_subject_is_a_blob_and_a_large_conversation_too(tmp_path: 
     assert len(blobs) == 3
     assert line_of(tmp_path)["subjects"]
     assert sum(len(json.dumps(value)) for value in line_of(tmp_path).values()) < 10_000
-    with Record.open(tmp_path) as record:
-        assert record.assertions()[2].subject.value() == [text]
+    with Record.open(tmp_path) as opened:
+        assert opened.assertions()[2].subject.value() == [text]
 
 
 class Opaque:
@@ -195,13 +195,15 @@ class Opaque:
 async def test_what_cannot_be_kept_is_unavailable_and_says_what_to_do() -> None:
     called: list[object] = []
 
+    def has_rows(value: Any) -> bool:
+        called.append(value)
+        return True
+
     async def body(t: EvalContext) -> None:
-        t.check(Opaque(), satisfies("has rows", lambda value: not called.append(value))).key("opaque")
+        t.check(Opaque(), satisfies("has rows", has_rows)).key("opaque")
         t.check({"deep": [Opaque()]}, is_defined()).key("deep")
         t.check(Opaque(), ~is_defined()).key("denied")
-        t.check(
-            Opaque(), equals(1).__class__ and satisfies("kept", lambda v: v.rows == 3, evidence=lambda v: v.rows)
-        ).key("kept")
+        t.check(Opaque(), satisfies("kept", lambda v: v.rows == 3, evidence=lambda v: v.rows)).key("kept")
         t.check(Opaque(), ~satisfies("kept", lambda v: v.rows == 4, evidence=lambda v: v.rows)).key("kept and denied")
         t.check(
             Opaque(),
@@ -266,10 +268,13 @@ async def test_an_object_whose_repr_breaks_harms_nothing() -> None:
         def __hash__(self) -> int:
             return 1
 
+    def rude(value: Any) -> Any:
+        return Rude()
+
     async def body(t: EvalContext) -> None:
         t.check("a", equals("a")).key("plain")
         t.check(Rude(), equals("a")).key("rude")
-        t.check("a", satisfies("rude", lambda value: Rude())).key("rude answer")
+        t.check("a", satisfies("rude", rude)).key("rude answer")
         t.log("a rude note", it=Rude())
 
     result = await one(body)
@@ -437,6 +442,12 @@ async def test_a_secret_is_in_no_byte_of_the_record(tmp_path: Path) -> None:
         ctx.emit(ToolCall("curl", {"header": SECRET}, SECRET))
         return Reply(f"the key is {SECRET}", data={"key": SECRET, "raw": SECRET.encode()}, tool_calls=[call])
 
+    def divide(value: Any) -> Any:
+        return 1 / 0
+
+    def look_up(value: Any) -> Any:
+        return dict[str, bool]()[SECRET]
+
     @define_eval(id=f"eval-{SECRET}", tags=[SECRET], cases={f"case {SECRET}": f"tell me {SECRET}"})
     async def leaky(t: EvalContext, case: str) -> None:
         turn = await t.send(case)
@@ -450,8 +461,8 @@ async def test_a_secret_is_in_no_byte_of_the_record(tmp_path: Path) -> None:
         t.check(["x" * 500 + SECRET], equals(["x" * 500])).key("late difference")
         t.check(turn.data, equals({"key": SECRET})).key("data")
         t.check("big " * 300_000 + SECRET, excludes(SECRET)).key("blob")
-        t.check(SECRET, satisfies(f"is {SECRET}", lambda value: 1 / 0)).key("raises")
-        t.check("x", satisfies("raises it", lambda value: {}[SECRET])).key("raises it")
+        t.check(SECRET, satisfies(f"is {SECRET}", divide)).key("raises")
+        t.check("x", satisfies("raises it", look_up)).key("raises it")
         turn.called_tool(tool_match("fetch", input={"url": SECRET})).key("tool")
         with t.group(f"group {SECRET}"):
             t.check("a", equals("a")).key("clean")
@@ -543,7 +554,6 @@ async def test_a_secret_that_a_diagnostic_cuts_in_two_is_not_there_in_part(offse
         t.check(text, equals("x" * len(text))).key("equals")
         t.check(text, includes("nothing")).key("includes")
         t.check([text], equals([1])).key("list")
-        t.check(text, satisfies("raises", lambda value: int(value) > 0)).key("raises")
 
     result = await one(body, record=tmp_path)
     assert result.status == "failed"

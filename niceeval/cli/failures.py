@@ -107,7 +107,7 @@ def _difference(entry: AssertionResult, attempt: AttemptResult, screen: Screen) 
     if expected:
         yield from detail("expected", expected, screen, most=2)
     if received:
-        yield from detail("received", received, screen, most=2)
+        yield from detail("received", received, screen, most=3)
     subject = _subject(entry)
     if subject and subject not in (received, received[1:-1]):
         yield from detail("subject", subject, screen)

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -58,7 +58,7 @@ def show(run: str, eval: str | None, as_json: bool) -> int:
     return show_command(run, eval, as_json=as_json)
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit.
 
     Args:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ShownProgress", "run_headline"]
 
 _BAR: Final = 24
+_SHORTEST_BAR: Final = 10
 _ORDER: Final = ("passed", "scored", "failed", "errored", "unrankable", "skipped")
 _REDRAWS: Final = 8  # per second
 
@@ -28,9 +29,10 @@ _REDRAWS: Final = 8  # per second
 class _EvalLine:
     """How far one eval is."""
 
-    def __init__(self, name: str, total: int, width: int) -> None:
+    def __init__(self, name: str, total: int, width: int, bar: int) -> None:
         self.name = name
         self.width = width
+        self.bar = bar
         self.total = total
         self.counts: Counter[str] = Counter()
         self.done = 0
@@ -50,18 +52,18 @@ class _EvalLine:
     def text(self, screen: Screen) -> Text:
         now = time.monotonic() if self.ended is None else self.ended
         took = clock(now - self.begun) if self.begun is not None else "-"
-        filled = _BAR * self.done // self.total
+        filled = self.bar * self.done // self.total
         tail: list[str | tuple[str, str]] = [f" {self.done}/{self.total}"]
         for status in _ORDER:
             if self.counts[status]:
                 tail += ["  ", (f"{self.counts[status]} {status}", style_of(status))]
         tail.append(f"  {took}")
-        bar = [(screen.symbols.done * filled, "cyan"), (screen.symbols.left * (_BAR - filled), "dim")]
-        room = screen.width - _BAR - 1 - sum(len(part if isinstance(part, str) else part[0]) for part in tail)
+        bar = [(screen.symbols.done * filled, "cyan"), (screen.symbols.left * (self.bar - filled), "dim")]
+        room = screen.width - self.bar - 1 - sum(len(part if isinstance(part, str) else part[0]) for part in tail)
         if room < 20:
-            room, bar = room + _BAR, []
-        name = cut(self.name, max(room, 8))
-        return line(set_cell_size(name, max(min(self.width, room), cell_len(name))), " ", *bar, *tail)
+            room, bar = room + self.bar, []
+        size = max(min(self.width, room), 8)
+        return line(set_cell_size(cut(self.name, size), size), " ", *bar, *tail)
 
 
 class ShownProgress:
@@ -84,8 +86,9 @@ class ShownProgress:
         """Say what will run."""
         self.run_id = run_id
         each = max(1, len(plan.agents)) * plan.attempts
-        width = max(cell_len(safe(eval_.id)) for eval_ in plan.evals)
-        self._lines = {eval_.id: _EvalLine(eval_.id, len(eval_.iter_cases()) * each, width) for eval_ in plan.evals}
+        totals = {eval_.id: len(eval_.iter_cases()) * each for eval_ in plan.evals}
+        width, bar = _shape(plan, totals, self._screen.width)
+        self._lines = {name: _EvalLine(name, total, width, bar) for name, total in totals.items()}
         if self._screen.live:
             self._live = Live(
                 console=self._screen.console,
@@ -130,6 +133,16 @@ class ShownProgress:
         if waiting:
             lines.append(line((f"{waiting} to come", "dim")))
         return Text("\n").join(lines)
+
+
+def _shape(plan: "Plan", totals: Mapping[str, int], width: int) -> tuple[int, int]:
+    """How wide names and bars are, so that they stand below each other: long names take from the bars."""
+    most = len(str(max(totals.values())))
+    usual = "scored unrankable" if any(each.style == "score" for each in plan.evals) else "passed failed"
+    tail = len(f" /     {usual}  0:00:00") + 4 * most
+    longest = max(cell_len(safe(name)) for name in totals)
+    bar = min(_BAR, max(_SHORTEST_BAR, width - 1 - tail - longest))
+    return min(longest, max(width - 1 - tail - bar, 8)), bar
 
 
 def run_headline(plan: "Plan", screen: Screen) -> Iterator[Text]:

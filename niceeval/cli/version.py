@@ -1,13 +1,15 @@
-"""The version of the installed package."""
+"""The version that this is."""
 
 from importlib.metadata import PackageNotFoundError, version
+
+from niceeval import __version__
 
 __all__ = ["package_version"]
 
 
 def package_version() -> str:
-    """Return the version of NiceEval, or `unknown` where it is not installed."""
+    """Return the version of the installed package, or of this checkout where none is installed."""
     try:
         return version("niceeval")
     except PackageNotFoundError:
-        return "unknown"
+        return __version__

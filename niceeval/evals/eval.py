@@ -49,9 +49,9 @@ class Eval(Generic[CT]):
     named: bool = False  # whether the author gave the id
     _cases: CaseSource | None = None
 
-    def __call__(self, t: EvalContext, /, *, case: CT) -> Awaitable[None]:
-        """Start the test on one case; an eval without cases takes `case=None`."""
-        return self.fn(t) if self._cases is None else self.fn(t, case)
+    def __call__(self, t: EvalContext, /, *case: CT) -> Awaitable[None]:
+        """Start the test on one case; an eval without cases takes none."""
+        return self.fn(t, *case)
 
     @property
     def has_cases(self) -> bool:

@@ -67,8 +67,8 @@ def test_the_aliases_are_the_functions_themselves() -> None:
 
 async def test_calling_an_eval_runs_its_test_on_the_case() -> None:
     seen: Any = []
-    await define(cases=[7])(with_case)(seen, case=7)
-    await define(plain)(seen, case=None)
+    await define(cases=[7])(with_case)(seen, 7)
+    await define(plain)(seen)
     assert seen == [7, "plain"]
 
 

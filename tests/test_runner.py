@@ -1,0 +1,298 @@
+"""The runner: bounded, in any order the same, and honest when the record cannot be written."""
+
+import gc
+import subprocess
+import sys
+import textwrap
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from niceeval import (
+    AgentContext,
+    EvalContext,
+    RecordError,
+    Reply,
+    RunResult,
+    define_eval,
+    define_score_eval,
+    run_eval,
+)
+from niceeval.record import Record
+from niceeval.record.write import MemoryWriter, RunWriter
+from niceeval.runner import AttemptRef, Plan, execute
+from niceeval_expect import at, equals, includes, satisfies
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 50])
+async def test_no_more_attempts_than_asked_for_are_in_flight(concurrency: int) -> None:
+    now, most = 0, 0
+
+    async def agent(message: str) -> str:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        for _ in range(5):
+            await anyio.lowlevel.checkpoint()
+        now -= 1
+        return message
+
+    @define_eval(cases=[str(number) for number in range(40)])
+    async def test(t: EvalContext, case: str) -> None:
+        turn = await t.send(case)
+        t.check(turn.message, equals(case))
+
+    result = await run_eval(test, agent=agent, concurrency=concurrency)
+    assert result.statuses == {"passed": 40}
+    assert most == min(concurrency, 40)
+
+
+async def test_asynchronous_checks_have_a_bound_of_their_own() -> None:
+    now, most = 0, 0
+
+    async def slow(value: object) -> bool:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        for _ in range(5):
+            await anyio.lowlevel.checkpoint()
+        now -= 1
+        return True
+
+    @define_eval(cases=range(10))
+    async def test(t: EvalContext, case: int) -> None:
+        for number in range(10):
+            t.check(number, satisfies("slow", slow))
+
+    result = await run_eval(test, concurrency=10)
+    assert result.statuses == {"passed": 10}
+    assert 1 < most <= 20
+
+
+async def test_the_order_in_which_attempts_end_changes_nothing() -> None:
+    ended: list[int] = []
+
+    def run_with(concurrency: int) -> Any:
+        gates = [anyio.Event() for _ in range(7)]
+        gates[6].set()
+
+        async def agent(message: str) -> str:
+            place = int(message)
+            if concurrency > 1:
+                await gates[place].wait()
+                if place:
+                    gates[place - 1].set()
+            ended.append(place)
+            return message
+
+        @define_eval(id="order", cases=range(7))
+        async def test(t: EvalContext, case: int) -> None:
+            turn = await t.send(str(case))
+            t.check(turn.message, includes("3")).key("three")
+
+        return run_eval(test, agent=agent, concurrency=concurrency)
+
+    one, many = await run_with(1), await run_with(7)
+    assert ended == [0, 1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1, 0]
+
+    def seen(result: RunResult) -> list[Any]:
+        return [(item.case_id, item.status, item.reason, item.inputs) for item in result.attempts]
+
+    assert seen(one) == seen(many)
+    assert one.rates == many.rates
+
+
+async def test_every_attempt_of_the_plan_is_there_once(tmp_path: Path) -> None:
+    @define_eval(id="passes", cases={"a": 1, "b": 2})
+    async def passes(t: EvalContext, case: int) -> None:
+        t.check(case, equals(1))
+
+    @define_score_eval(id="scores")
+    async def scores(t: EvalContext) -> None:
+        t.score(t.attempt)
+
+    plan = Plan((passes, scores), ("x", "y"), 2)
+    assert plan.size == 12
+    heard: list[tuple[str, str, int, str]] = []
+
+    class Heard:
+        def plan_ready(self, plan: Plan, run_id: str) -> None:
+            heard.append((run_id, "", plan.size, "ready"))
+
+        def attempt_started(self, ref: AttemptRef) -> None:
+            pass
+
+        def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
+            heard.append((ref.name, ref.agent, ref.attempt, status))
+
+    writer = RunWriter.create(tmp_path, plan.header())
+    agents = {"x": str.upper, "y": str.lower}
+    result = await execute(plan, agents, concurrency=4, timeout=None, writer=writer, progress=Heard())
+    assert (result.planned, len(result.attempts)) == (12, 12)
+    assert len({item.id for item in result.attempts}) == 12
+    assert len(heard) == 13
+    assert len(set(heard)) == 13
+    with Record.open(tmp_path) as record:
+        assert tuple(record.attempts()) == result.attempts
+        assert record.run().status == "sealed"
+
+
+class Failing:
+    """A pen that writes `lines` attempts and then finds the disk full."""
+
+    def __init__(self, lines: int, header: Mapping[str, Any]) -> None:
+        self.inner = MemoryWriter(header)
+        self.left = lines
+
+    @property
+    def id(self) -> str:
+        return self.inner.id
+
+    def blob(self, data: bytes) -> str:
+        return self.inner.blob(data)
+
+    def append(self, line: str) -> None:
+        if self.left == 0:
+            raise RecordError("cannot write to attempts.jsonl: No space left on device")
+        self.left -= 1
+        self.inner.append(line)
+
+    def seal(self, status: Any = "sealed") -> None:
+        self.inner.seal(status)
+
+
+async def test_a_run_that_cannot_be_written_ends_with_that_error() -> None:
+    ran: list[int] = []
+
+    @define_eval(cases=range(100))
+    async def test(t: EvalContext, case: int) -> None:
+        ran.append(case)
+        t.check(case, equals(case))
+
+    plan = Plan((test,))
+    writer: Any = Failing(5, plan.header())
+    with pytest.raises(RecordError, match="No space left"):
+        await execute(plan, {}, concurrency=2, timeout=None, writer=writer)
+    assert len(writer.inner.lines) == 5
+    assert len(ran) < 20
+    assert RunResult.from_writer(writer.inner).status == "interrupted"
+
+
+FULL_DISK = """
+import resource, signal, sys
+import anyio
+from niceeval import RecordError, define_eval, run_eval
+from niceeval_expect import equals
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+@define_eval(cases=range(2_000))
+async def test(t, case):
+    turn = await t.send("x" * 300)
+    t.check(turn.message, equals(turn.message))
+
+async def main():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    await run_eval(test, agent=lambda message: message, record=sys.argv[1])
+
+try:
+    anyio.run(main, backend=sys.argv[2])
+except RecordError as error:
+    print(error)
+    sys.exit(7)
+"""
+
+
+def test_a_full_disk_keeps_what_was_written(tmp_path: Path, anyio_backend: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(FULL_DISK))
+    record = tmp_path / "record"
+    root = str(Path(__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), str(record), anyio_backend],
+        env={"PYTHONPATH": root, "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (7, "")
+    assert "cannot write to" in done.stdout
+    assert "--record" in done.stdout
+    with Record.open(record) as opened:
+        assert opened.run().status == "interrupted"
+        kept = opened.attempts()
+        assert 10 < len(kept) < 2_000
+        assert {item.status for item in kept} == {"passed"}
+
+
+@pytest.mark.parametrize("depth", [100, 260, 300, 350, 1_000])
+async def test_a_match_that_cannot_be_written_harms_only_its_attempt(depth: int) -> None:
+    match = satisfies("never", lambda value: False)
+    for _ in range(depth):
+        match = at("k", match)
+
+    @define_eval
+    async def test(t: EvalContext) -> None:
+        t.check("a", equals("a"))
+        if t.attempt == 2:
+            t.check({"k": 1}, match)
+
+    result = await run_eval(test, attempts=3)
+    assert result.status == "sealed"
+    first, second, third = result.attempts
+    assert (first.status, third.status) == ("passed", "passed")
+    assert second.status in ("failed", "errored")
+    assert depth < 200 or "RecursionError" in (second.reason or "")
+
+
+async def test_an_agent_with_data_that_cannot_be_read_harms_only_its_attempt() -> None:
+    class Endless(dict[str, Any]):
+        def items(self) -> Any:
+            raise RuntimeError("no items")
+
+    def agent(message: str, ctx: AgentContext) -> Any:
+        return Reply(message, data=Endless(a=1) if ctx.attempt == 2 else {"a": 1})
+
+    @define_eval
+    async def test(t: EvalContext) -> None:
+        turn = await t.send("x")
+        t.check(turn.message, equals("x"))
+
+    result = await run_eval(test, agent=agent, attempts=3)
+    assert [result.attempts[0].status, result.attempts[2].status] == ["passed", "passed"]
+    assert len(result.attempts) == 3
+
+
+async def test_thousands_of_cases_take_no_memory_of_their_own(tmp_path: Path) -> None:
+    peaks: list[int] = []
+    for count in (500, 2_000):
+
+        @define_eval(id="many", cases=range(count))
+        async def test(t: EvalContext, case: int) -> None:
+            turn = await t.send(f"case {case} " * 50)
+            t.check(turn.message, includes(f"case {case}"))
+            turn.succeeded()
+
+        plan = Plan((test,), ("echo",))
+        writer = RunWriter.create(tmp_path, plan.header())
+        gc.collect()
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        result = await execute(plan, {"echo": echo}, concurrency=10, timeout=None, writer=writer)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        peaks.append(peak - before)
+        assert result.statuses == {"passed": count}
+    # What is left of a case is its place in the plan.
+    assert peaks[1] - peaks[0] < 1_500 * 1_000
+
+
+async def echo(message: str) -> str:
+    return message
