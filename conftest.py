@@ -22,6 +22,8 @@ from sybil.integration.pytest import SybilItem
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
+from niceeval.redaction import forget_secrets
+
 ROOT = Path(__file__).parent
 OPTIONS = doctest.ELLIPSIS
 COMMANDS = {
@@ -68,7 +70,7 @@ def run_console(example: Example) -> str | None:
         if program not in COMMANDS:
             continue
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [*COMMANDS[program], *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -98,7 +100,8 @@ def enter_folder(namespace: dict[str, Any]) -> None:
 
 
 def leave_folder(namespace: dict[str, Any]) -> None:
-    """Return to where the tests run."""
+    """Return to where the tests run, without the secrets of the page."""
+    forget_secrets()
     before, folder = namespace["_left"]
     os.chdir(before)
     folder.cleanup()

@@ -79,10 +79,13 @@ def next_steps() -> None:
         ranked, answered, *_ = record.runs()
     print(
         "\nAll of it came out as it should, the failures on purpose included.\n\n"
+        "See the conversation in which the withdrawn policy was cited:\n"
+        f"  {command} show {answered.id} \\\n"
+        "      'citations/cites_what_it_read[christmas]'\n"
         "See all that was checked, in either run:\n"
         f"  {command} show {answered.id}\n"
         f"  {command} show {ranked.id}\n"
-        "Read the eval that found the withdrawn policy:\n"
+        "Read the eval that found it:\n"
         "  examples/support/evals/eval_citations.py\n"
         "Mend the agent, where it says `christmas`, and run part 1 again:\n"
         "  examples/support/agent.py\n"

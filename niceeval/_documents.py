@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import ValidationError
 
@@ -11,7 +11,10 @@ from niceeval.results import AssertionResult, AttemptResult, Blobs, Source, Subj
 from niceeval_expect._codec import decode
 from niceeval_expect._evaluation import Evaluation
 
-__all__ = ["assertion_from_document", "attempt_from_document"]
+__all__ = ["Conversation", "assertion_from_document", "attempt_from_document", "conversation_from_document"]
+
+Conversation: TypeAlias = tuple[tuple[Mapping[str, Any], ...], ...]
+"""The turns of each session as they are stored, with their texts in place of references."""
 
 
 def attempt_from_document(document: Mapping[str, Any], blobs: Blobs) -> AttemptResult:
@@ -63,6 +66,18 @@ def assertion_from_document(document: Mapping[str, Any], index: int, blobs: Blob
         raise RecordError(_misshapen(document, error)) from error
 
 
+def conversation_from_document(document: Mapping[str, Any], blobs: Blobs) -> Conversation:
+    """Return what was said and done in an attempt.
+
+    Raises:
+        RecordError: The conversation was too large for the line and its blob is gone, or it is misshapen.
+    """
+    try:
+        return _Reader(document, blobs).conversation()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(_misshapen(document, error)) from error
+
+
 def _misshapen(document: Mapping[str, Any], error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
@@ -88,14 +103,24 @@ class _Reader:
         self._subjects: dict[str, Subject] = {}
 
     def inputs(self) -> tuple[str, ...]:
+        try:
+            sessions = self._sessions()
+        except RecordError:
+            return ()
+        return tuple(self._text(turn.get("input", "")) for session in sessions for turn in session.get("turns") or ())
+
+    def conversation(self) -> Conversation:
+        return tuple(tuple(map(self._turn, session.get("turns") or ())) for session in self._sessions())
+
+    def _sessions(self) -> Sequence[Any]:
         sessions = self._document.get("sessions") or ()
         if isinstance(sessions, Mapping):
-            try:
-                sessions = json.loads(self._blobs(sessions["sha256"]))
-            except RecordError:
-                return ()
-        turns = [turn for session in cast(Sequence[Any], sessions) for turn in session.get("turns") or ()]
-        return tuple(self._text(turn.get("input", "")) for turn in turns)
+            sessions = json.loads(self._blobs(sessions["sha256"]))
+        return cast(Sequence[Any], sessions)
+
+    def _turn(self, turn: Mapping[str, Any]) -> Mapping[str, Any]:
+        texts = {"input": self._text(turn.get("input", "")), "messages": [*map(self._text, turn.get("messages") or ())]}
+        return {**turn, **texts}
 
     def _text(self, value: Any) -> str:
         """Return a text of a conversation, which may be given by the digest of the subject that it is."""

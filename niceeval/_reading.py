@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from niceeval_expect._evaluation import Diagnostic, Evaluation
 from niceeval_expect._pointer import dollar
 
-__all__ = ["decisive", "expected_text", "preview", "received_text", "spec_text", "where"]
+__all__ = ["decisive", "encoded_text", "expected_text", "preview", "received_text", "spec_text", "where"]
 
 _LIMIT: Final = 200
 _HOLDS: Final = frozenset({"matched", "met", "measured"})
@@ -23,6 +23,7 @@ _PHRASES: Final = _WHOLE | {"above", "below", "excludes", "length", "met", "pred
 """Codes whose expectation is wording about the value, and not a value."""
 _POSITIONAL: Final = ("label", "name", "kind", "path", "regex", "text", "low", "high", "of", "predicate")
 """Arguments that a call gives by their place, in the order of their places; a stored spec has its keys sorted."""
+_BOUNDS: Final = frozenset({"at_least", "at_most", "exactly"})
 _OPTIONS: Final = frozenset({"enum", "literal_error"})
 
 
@@ -100,6 +101,11 @@ def preview(subject: _Subject, limit: int = 60) -> str:
     return "" if kept is None else _cut(_value(kept[0]), limit)
 
 
+def encoded_text(value: Any, limit: int) -> str:
+    """Return encoded data, as a record keeps it, as one line of at most `limit` characters."""
+    return _cut(printable(value) if isinstance(value, str) else _value(value), limit)
+
+
 def spec_text(spec: Mapping[str, Any]) -> str:
     """Return a match's spec as the call that makes the match, as far as a spec tells."""
     return _cut(_call(spec), _LIMIT) if spec else ""
@@ -153,7 +159,8 @@ def _witness(node: Diagnostic) -> str:
     if not part.children:
         return f": {_value(part.received)}" if part.received is not None else ""
     deepest = _inside(part)
-    return f": {printable(dollar(deepest.pointer))} {printable(deepest.message)}"
+    place, message = printable(dollar(deepest.pointer)), printable(deepest.message)
+    return f": {message}" if message.startswith(place) else f": {place} {message}"
 
 
 def _value(value: Any) -> str:
@@ -207,8 +214,9 @@ def _call(spec: Mapping[str, Any]) -> str:
     if name == "event_match":
         kind = _value(args.pop("kind", None))
         return f"{name}({kind}{''.join(f', {key}={_value(value)}' for key, value in args.items())})"
-    if list(args) == ["of"] and isinstance(inner, list):
-        return f"{name}({', '.join(map(_value, inner))})"
+    listed = args.get("keys", inner)
+    if len(args) == 1 and isinstance(listed, list):
+        return f"{name}({', '.join(map(_value, listed))})"
     given = sorted(args.items(), key=lambda item: _place(item[0]))
     return f"{name}({', '.join(_argument(key, value, alone=len(args) == 1) for key, value in given)})"
 
@@ -229,7 +237,9 @@ def _argument(name: str, value: Any, *, alone: bool) -> str:
     if isinstance(value, Mapping) and value.get("match") == "equals" and name in ("input", "of", "output", "text"):
         # Where a match is expected, a plain value is written for its equality.
         value = value.get("value")
-    return _value(value) if alone or name in _POSITIONAL else f"{name}={_value(value)}"
+    if name in _POSITIONAL or (alone and name not in _BOUNDS):
+        return _value(value)
+    return f"{name}={value if isinstance(value, bool) else _value(value)}"
 
 
 def printable(text: str) -> str:

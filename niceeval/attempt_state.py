@@ -1,7 +1,8 @@
 """What one attempt holds while it runs: its agent, its sessions and turns, its log, and why it ended."""
 
+import inspect
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, TypeVar, final
 
 import anyio
@@ -11,8 +12,9 @@ from niceeval.assertions import AssertionLog
 from niceeval.entries import Style
 from niceeval.errors import AgentFailed, AgentReferenceError, AgentUnavailable, message_of, told
 from niceeval.evidence import Evidence
-from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves
+from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves, site
 from niceeval.transcript import TurnEvidence, turn_cut_off, turn_from_reply
+from niceeval.turn_record import TurnRecord
 
 __all__ = ["AttemptState", "DeadlinePassed", "SessionState", "TurnRecord"]
 
@@ -22,19 +24,6 @@ T = TypeVar("T")
 @final
 class DeadlinePassed(BaseException):
     """The attempt's time is up and its code has not noticed yet."""
-
-
-@final
-class TurnRecord:
-    """One finished turn at its place."""
-
-    __slots__ = ("duration", "evidence", "index", "session")
-
-    def __init__(self, session: int, index: int, evidence: TurnEvidence, duration: float | None) -> None:
-        self.session = session
-        self.index = index
-        self.evidence = evidence
-        self.duration = duration
 
 
 @final
@@ -61,7 +50,7 @@ class AttemptState:
     """Everything that the context, its sessions and the runner share about one attempt."""
 
     __slots__ = (
-        "agent", "attempt", "deadline", "flags", "log", "logs", "model", "sessions", "skipped",
+        "_offered", "agent", "attempt", "deadline", "flags", "log", "logs", "model", "sessions", "skipped",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +65,7 @@ class AttemptState:
         self.logs: list[dict[str, Any]] = []
         self.sessions: list[SessionState] = []
         self.skipped: str | None = None
+        self._offered: dict[object, tuple[Coroutine[Any, Any, Any], str, int]] = {}
         self.deadline = None if timeout is None else self.log.started + timeout
 
     def new_session(self, *, observed: bool = False) -> SessionState:
@@ -84,6 +74,23 @@ class AttemptState:
         session = SessionState(len(self.sessions), context, observed=observed)
         self.sessions.append(session)
         return session
+
+    def offer(self, token: object, sending: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """Remember a message by its token until somebody awaits it, which `take` tells."""
+        if not self.log.closed:
+            self._offered[token] = (sending, *site(3))
+        return sending
+
+    def take(self, token: object) -> None:
+        """Say that the message is awaited."""
+        self._offered.pop(token, None)
+
+    def never_awaited(self) -> list[tuple[str, int]]:
+        """Return where messages were made that nobody awaited, and close them."""
+        left = [item for item in self._offered.values() if inspect.getcoroutinestate(item[0]) == inspect.CORO_CREATED]
+        for sending, _, _ in left:
+            sending.close()
+        return [(file, line) for _, file, line in left]
 
     def skip(self, reason: str) -> SkipSignal:
         """Note the reason and return the signal to raise."""

@@ -172,6 +172,8 @@ def close(
                 f"{entry.file}:{entry.line}: or_stop() was never awaited, so nothing could stop: "
                 "write `await handle.or_stop()`"
             )
+    for file, line in state.never_awaited():
+        log.mistakes.append(f"{file}:{line}: send() was never awaited, so nothing was said: write `await t.send(...)`")
     log.close()
     try:
         return _written(state, ending, identity, duration, redactor, blob)
@@ -210,7 +212,7 @@ def _written(
         head["error"] = _error(ending.exception, ending.whole)
     if state.logs:
         head["logs"] = state.logs
-    line = attempt_line(head, log, lambda known: sessions_document(state, known), redactor, blob)
+    line = attempt_line(head, log, lambda known: sessions_document(state.sessions, known), redactor, blob)
     reason = folded.reason if folded.reason is None else redactor.redact_text(folded.reason)[0]
     return Finished(line, folded.status, duration, reason)
 

@@ -1,6 +1,6 @@
 """The author's `t`: send, observe, check, group, skip, score, log."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, final, overload
 
@@ -45,7 +45,7 @@ class EvalContext(Scope):
     async def send(self, text: str, /, *, timeout: float | None = None) -> Turn: ...
     @overload
     async def send(self, text: str, /, *, output: TypeForm[V], timeout: float | None = None) -> Turn[V]: ...
-    async def send(self, text: str, /, *, output: Any = None, timeout: float | None = None) -> Turn[Any]:
+    def send(self, text: str, /, *, output: Any = None, timeout: float | None = None) -> Coroutine[Any, Any, Turn[Any]]:
         """Send a message in the attempt's own session and return the finished turn.
 
         Args:
@@ -59,10 +59,15 @@ class EvalContext(Scope):
             AgentUnavailable: The agent could not be reached, or did not reply within `timeout`.
             AgentReferenceError: No agent was given.
         """
+        token = object()
+        return self._state.offer(token, self._send(token, text, output, timeout))
+
+    async def _send(self, token: object, text: str, output: Any, timeout: float | None) -> Turn[Any]:
+        self._state.take(token)
         if self._default is None:
             self._state.log.admit()
             self._default = self._open()
-        return await self._default.send(text, output=output, timeout=timeout)
+        return await self._default._send(token, text, output, timeout)
 
     def new_session(self) -> Session:
         """Open an independent session with the same agent."""

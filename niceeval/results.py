@@ -213,7 +213,7 @@ class AttemptResult(_Model):
         partial_score: What an unrankable or errored attempt had earned: a lower bound.
         stopped_by: The requirement whose ``or_stop()`` ended it.
         duration: Seconds.
-        reason: Why it errored, was skipped or cannot be ranked.
+        reason: Why it errored, failed, was skipped or cannot be ranked; of a scored one, how the agent broke.
         started: When it started.
         error: Type, message and traceback of the exception that ended it, if one did.
         inputs: The messages that were sent, in order.

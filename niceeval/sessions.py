@@ -1,5 +1,6 @@
 """A session: one conversation with the agent, and checks over its finished turns."""
 
+from collections.abc import Coroutine
 from math import isfinite
 from typing import Any, ClassVar, final, overload
 
@@ -42,9 +43,14 @@ class Session(Scope):
     async def send(self, text: str, /, *, timeout: float | None = None) -> Turn: ...
     @overload
     async def send(self, text: str, /, *, output: TypeForm[V], timeout: float | None = None) -> Turn[V]: ...
-    async def send(self, text: str, /, *, output: Any = None, timeout: float | None = None) -> Turn[Any]:
+    def send(self, text: str, /, *, output: Any = None, timeout: float | None = None) -> Coroutine[Any, Any, Turn[Any]]:
         """Send a message in this session and return the finished turn; see `EvalContext.send`."""
+        token = object()
+        return self._state.offer(token, self._send(token, text, output, timeout))
+
+    async def _send(self, token: object, text: str, output: Any, timeout: float | None) -> Turn[Any]:
         state, log = self._state, self._state.log
+        state.take(token)
         log.admit()
         if not isinstance(text, str):
             raise log.refuse(f"send() takes the user's message as text, got {text!r}")

@@ -4,12 +4,13 @@ from typing import Any, ClassVar, Generic, cast, final
 
 from typing_extensions import TypeVar
 
-from niceeval.attempt_state import AttemptState, TurnRecord
+from niceeval.attempt_state import AttemptState
 from niceeval.entries import Entry
 from niceeval.errors import NiceEvalError
 from niceeval.reply import TurnStatus, Usage
 from niceeval.scopes import Scope
 from niceeval.transcript import TurnEvidence
+from niceeval.turn_record import TurnRecord
 from niceeval.views import View
 from niceeval_expect._evaluation import AbsentText
 

@@ -5,9 +5,9 @@ from typing import Final, final
 
 import attrs
 
-from niceeval.attempt_state import TurnRecord
 from niceeval.reply import Coverage
 from niceeval.tool_call import ToolCall
+from niceeval.turn_record import TurnRecord
 from niceeval_expect._event_scope import EventScope
 from niceeval_expect._tool_scope import CallScope
 from niceeval_expect._turn_scope import TurnScope

@@ -10,7 +10,7 @@ from typing import Any, Final, overload
 
 import attrs
 
-from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome
+from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome, cut_text, sample
 from niceeval_expect._event import EventMatch
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import (
@@ -60,7 +60,7 @@ def _code(operation: str, outcome: Outcome, deciding: Sequence[Evaluation]) -> s
 
 def _deny(part: Evaluation, pointer: str) -> Evaluation:
     if part.outcome == "matched":
-        diagnostic = Diagnostic("not", "the denied match holds", pointer, children=(part.diagnostic,))
+        diagnostic = Diagnostic("not", "", pointer, children=(part.diagnostic,))
         return Evaluation("mismatched", diagnostic, value=part.value, examined=part.examined)
     if part.outcome == "mismatched" and part.code != "type":
         diagnostic = Diagnostic("matched", "", pointer, children=(part.diagnostic,))
@@ -92,7 +92,13 @@ class _Composite(BooleanMatch):
         return call_repr(self.operation, *self.children)
 
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
-        return combine(self.operation, [evaluate_part(child, subject, pointer) for child in self.children], pointer)
+        parts = [evaluate_part(child, subject, pointer) for child in self.children]
+        evaluation = combine(self.operation, parts, pointer)
+        if self.operation == "not_" and evaluation.code == "not":
+            message = f"{cut_text(repr(self.children[0]), 120)} holds, and is denied here"
+            shown = attrs.evolve(evaluation.diagnostic, message=message, received=sample(subject))
+            return attrs.evolve(evaluation, diagnostic=shown)
+        return evaluation
 
 
 @attrs.frozen(eq=False, repr=False)

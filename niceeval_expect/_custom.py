@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from math import isfinite
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any
 
 import attrs
 
@@ -234,9 +234,13 @@ def define_score_match(measure: Callable[..., float], /, *, name: str | None = N
     return factory
 
 
-def _without_its_code(_: Mapping[str, Any]) -> NoReturn:
-    raise ValueError("the spec holds code that it can only name; build the match where that code can be imported")
+def _rebuild_custom(define: Callable[..., Callable[..., Any]]) -> Callable[[Mapping[str, Any]], Any]:
+    def rebuild(args: Mapping[str, Any]) -> Any:
+        return define(args["function"], name=args["name"])(*args.get("args", ()), **args.get("options", {}))
+
+    return rebuild
 
 
-for _name in (_Satisfies._spec_name, _Custom._spec_name, _CustomScore._spec_name):
-    register(_name, _without_its_code)
+register("satisfies", lambda args: satisfies(args["label"], args["predicate"], evidence=args.get("evidence")))
+register("custom", _rebuild_custom(define_value_match))
+register("custom_score", _rebuild_custom(define_score_match))

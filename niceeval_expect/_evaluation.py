@@ -38,6 +38,8 @@ MAX_SAMPLES: Final = 8
 _MAX_TEXT: Final = 240
 _MAX_DEPTH: Final = 4
 _MAX_TRACEBACK: Final = 4_096
+_PHRASED: Final = frozenset({"above", "below", "excludes", "length", "met", "predicate", "range", "type"})
+"""Codes whose expectation is wording about the value, and not a value."""
 
 
 @final
@@ -111,15 +113,20 @@ class Diagnostic:
 
     def line(self) -> str:
         """Return what is said at this place, without its parts."""
-        message = self.message or ("" if self.code in ("matched", "mismatched") else self.code)
-        return f"{dollar(self.pointer)} {message}".rstrip() if self.pointer else message
+        message = self.message or ("" if self.code in ("matched", "mismatched", "measured") else self.code)
+        place = dollar(self.pointer) if self.pointer else ""
+        return message if message.startswith(place) else f"{place} {message}".rstrip()
 
     def lines(self, depth: int = 0) -> Iterator[str]:
         """Yield what was expected and received here, and every part below, indented."""
         indent = "  " * depth
         if self.code != "matched" and (self.expected is not None or self.received is not None):
-            yield f"{indent}expected {written(self.expected)}"
-            yield f"{indent}received {written(self.received)}"
+            # None stands for null where values were compared, else for nothing to say.
+            if self.expected is not None or self.code == "value":
+                phrase = self.code in _PHRASED and isinstance(self.expected, str)
+                yield f"{indent}expected {self.expected if phrase else written(self.expected)}"
+            if self.received is not None or self.code in ("value", "type"):
+                yield f"{indent}received {written(self.received)}"
         for child in self.children:
             yield f"{indent}- {child.line() or child.code}"
             yield from child.lines(depth + 1)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome
+from niceeval_expect._freeze import rule_inside
 from niceeval_expect._match import Match, ValueMatch
 from niceeval_expect._value import equals
 
@@ -67,6 +68,10 @@ def plain_or_match(argument: str, value: object) -> ValueMatch:
         return value
     if isinstance(value, Match):
         raise TypeError(f"{argument} takes a value or a value match, got {value!r}")
+    rule = rule_inside(value)
+    if rule is not None:
+        remedy = "write pattern(...)" if rule is value else "json_match(...) takes matches and expressions inside"
+        raise TypeError(f"{argument} is a value match or a plain value to equal, and got {rule!r} in one: {remedy}")
     return equals(value)
 
 

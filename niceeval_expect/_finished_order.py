@@ -1,6 +1,7 @@
 """Whether calls followed each other one by one: each finished before the next one started, three-valued."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import inf
 from typing import TypeAlias
 
@@ -66,9 +67,7 @@ def _look(steps: Sequence[ToolMatch], scope: CallScope) -> tuple[list[_Seen], di
     return seen, doubts
 
 
-def _chain(
-    seen: Sequence[_Seen], known: Mapping[Ref, Span], session: str, *, surely: bool
-) -> tuple[Ref, ...] | None:
+def _chain(seen: Sequence[_Seen], known: Mapping[Ref, Span], session: str, *, surely: bool) -> tuple[Ref, ...] | None:
     """Return calls of the session, one for each step, of which each surely (or possibly) finished before the next.
 
     Of all the ways to come to a step the one that finishes first leaves most room for the next step, so that one pass
@@ -111,10 +110,8 @@ def _why(
     calls: Mapping[Ref, ToolCallLike],
 ) -> list[str]:  # fmt: skip
     """Return why the possible chain is not certain."""
-    reasons = [
-        f"{ref}: {doubts[ref].reason}" for step, ref in zip(seen, chain, strict=True) if step[ref] != "matched"
-    ]
-    for one, other in zip(chain, chain[1:], strict=False):
+    reasons = [f"{ref}: {doubts[ref].reason}" for step, ref in zip(seen, chain, strict=True) if step[ref] != "matched"]
+    for one, other in pairwise(chain):
         if not known[one].surely_before(known[other]):
             names = f"{calls[one].name[:80]} at {one} had finished when {calls[other].name[:80]} at {other} started"
             reasons.append(f"no event says whether {names}")

@@ -2,37 +2,59 @@
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, Final
 
-__all__ = ["call_repr", "freeze", "show"]
+__all__ = ["call_repr", "freeze", "rule_inside", "show"]
 
 # Python refuses to write an integer of more than 4,300 digits in decimal; in hexadecimal it has no limit.
 _MAX_BITS: Final = 14_000
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, complex})
+_CONTAINERS: Final = frozenset({list, tuple, set, frozenset})
 
 
-def freeze(value: Any) -> Any:
-    """Return a private copy of `value`, so that what the caller does to it later cannot leak into a match."""
+def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
+    """Return a private copy of `value`, so that what the caller does to it later cannot leak into a match.
+
+    Args:
+        value: Any value.
+        refuse: Called with a match that stands in it, to raise; None where matches may be in it.
+    """
     kind = type(value)
     if kind in _ATOMS:
         return value
     if kind is dict:
-        return {key: freeze(item) for key, item in value.items()}
+        return {key: freeze(item, refuse) for key, item in value.items()}
     if kind is list:
-        return [freeze(item) for item in value]
+        return [freeze(item, refuse) for item in value]
     if kind is tuple:
-        return tuple(freeze(item) for item in value)
+        return tuple([freeze(item, refuse) for item in value])
     if kind is set or kind is frozenset:
-        return frozenset(value)
+        return frozenset([freeze(item, refuse) for item in value])
     if isinstance(value, re.Pattern) or callable(value):
+        return value
+    if hasattr(kind, "canonical_spec"):
+        if refuse is not None:
+            refuse(value)
         return value
     try:
         return copy.deepcopy(value)
     except Exception:
         # What cannot be copied (a lock, a socket) is kept as it is: there is nothing in it that a comparison reads.
         return value
+
+
+def rule_inside(value: object) -> object:
+    """Return a match or a compiled regex that stands in plain data, where it would only equal itself; else None."""
+    kind = type(value)
+    if isinstance(value, dict) and kind is dict:
+        items: Iterable[object] = value.values()
+    elif isinstance(value, list | tuple | set | frozenset) and kind in _CONTAINERS:
+        items = value
+    else:
+        return value if kind is re.Pattern or hasattr(kind, "canonical_spec") else None
+    return next((rule for item in items if (rule := rule_inside(item)) is not None), None)
 
 
 def show(value: object) -> str:

@@ -1,16 +1,19 @@
 """The claim that nothing in a scope went round in circles: no call and no text again and again."""
 
-from collections.abc import Hashable
+import json
+from collections.abc import Hashable, Iterable
 from typing import Any, final
 
 import attrs
 
+from niceeval_expect._alike import group_alike
+from niceeval_expect._call_scope import CallMatch, CallScope
+from niceeval_expect._codec import encode
 from niceeval_expect._count import count_argument, decide_count
 from niceeval_expect._equality import is_absent, json_key
 from niceeval_expect._evaluation import MAX_SAMPLES, Diagnostic, Evaluation, cut_text, sample
 from niceeval_expect._scope import Findings, Ref, ScopeMatch, conclude, times
 from niceeval_expect._spec import register
-from niceeval_expect._tool_scope import CallMatch, CallScope
 
 __all__ = ["no_loops"]
 
@@ -19,16 +22,19 @@ __all__ = ["no_loops"]
 class _Group:
     """One call, or one text, with the places where it came."""
 
-    __slots__ = ("refs", "tool", "value")
+    __slots__ = ("alike", "refs", "server", "tool", "value")
 
-    def __init__(self, tool: str | None, value: Any) -> None:
+    def __init__(self, tool: str | None, value: Any, server: str | None = None) -> None:
         self.tool = tool
+        self.server = server
         self.value = value
         self.refs: list[Ref] = []
+        self.alike = False
 
     def told(self, limit: int) -> Diagnostic:
         """Return what it was, pointing to the place where it was once too many."""
-        what = "the same text" if self.tool is None else f"the same call of {self.tool[:80]}"
+        same = "nearly the same" if self.alike else "the same"
+        what = f"{same} text" if self.tool is None else f"{same} call of {self.tool[:80]}"
         places = ", ".join(self.refs[:MAX_SAMPLES]) + (", …" if len(self.refs) > MAX_SAMPLES else "")
         message = f"{what} came {times(len(self.refs))}, at {places}"
         shown = cut_text(self.value) if self.tool is None else {"name": self.tool, "input": sample(self.value)}
@@ -63,7 +69,7 @@ def _group_calls(scope: CallScope) -> tuple[list[_Group], dict[str, _Unread]]:
             unread.setdefault(tool, _Unread(ref)).total += 1
             continue
         if group is None:
-            group = groups[key] = _Group(call.name, call.input)
+            group = groups[key] = _Group(call.name, call.input, call.server)
         group.refs.append(ref)
     for (tool, _), group in ((key, group) for key, group in groups.items() if isinstance(key, tuple)):
         if tool in unread:
@@ -80,22 +86,50 @@ def _group_texts(scope: CallScope) -> list[_Group]:
     return list(groups.values())
 
 
+def _merge_alike(groups: Iterable[_Group], similarity: float) -> list[_Group]:
+    """Return the groups with those merged whose texts, or whose inputs for one tool, are nearly the same."""
+    merged: list[_Group] = []
+    by_tool: dict[tuple[str | None, str | None], list[_Group]] = {}
+    for group in groups:
+        by_tool.setdefault((group.server, group.tool), []).append(group)
+    for members in by_tool.values():
+        leaders = group_alike([_as_text(group) for group in members], similarity)
+        for place, leader in enumerate(leaders):
+            if leader != place:
+                members[leader].refs += members[place].refs
+                members[leader].alike = True
+        merged += [group for place, group in enumerate(members) if leaders[place] == place]
+    return merged
+
+
+def _as_text(group: _Group) -> str:
+    if isinstance(group.value, str):
+        return group.value
+    return json.dumps(encode(group.value), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 @final
 @attrs.frozen(eq=False, repr=False)
 class _NoLoops(CallMatch):
     _spec_name = "no_loops"
     _positional = 0
     max_repeats: int
+    similarity: float | None
 
     def _args(self) -> dict[str, object]:
-        return {"max_repeats": self.max_repeats}
+        similarity = {} if self.similarity is None else {"similarity": self.similarity}
+        return {"max_repeats": self.max_repeats, **similarity}
 
     def _over(self, scope: CallScope) -> Evaluation:
         limit = self.max_repeats
         calls, unread = _group_calls(scope)
         examined = len(scope.calls) + len(scope.texts)
+        groups = [*calls, *_group_texts(scope)]
         expected = f"the same call or text at most {times(limit)}"
-        loops = [group for group in (*calls, *_group_texts(scope)) if len(group.refs) > limit]
+        if self.similarity is not None:
+            groups = _merge_alike(groups, self.similarity)
+            expected = f"calls or texts that are {self.similarity:g} alike at most {times(limit)}"
+        loops = [group for group in groups if len(group.refs) > limit]
         if loops:
             worst = max(loops, key=lambda group: len(group.refs))
             children = tuple(group.told(limit) for group in loops[:MAX_SAMPLES])
@@ -115,11 +149,20 @@ class _NoLoops(CallMatch):
         return conclude("matched", "matched", "", examined=examined)
 
 
-def no_loops(*, max_repeats: int = 2) -> ScopeMatch:
+def no_loops(*, max_repeats: int = 2, similarity: float | None = None) -> ScopeMatch:
     """Match a scope in which no call (name and input) and no assistant text came more than `max_repeats` times.
 
     Args:
         max_repeats: How often the same is fine, at least 1.
+        similarity: From which similarity on, above 0 and at most 1, two texts, or two inputs of one tool written as
+            JSON, count as the same; None for equal ones only. The similarity is the normalised Levenshtein similarity.
+            A text is compared with the first of each of the 100 groups of like texts that came last, so that the time
+            it takes grows with the number of texts and not with its square; of texts over 4,000 characters the first
+            and the last 2,000 are compared.
+
+    Raises:
+        TypeError: If `max_repeats` is not a whole number, or `similarity` not a number.
+        ValueError: If one of them is out of range.
 
     >>> from niceeval import ToolCall
     >>> from niceeval_expect._loops import no_loops
@@ -128,7 +171,13 @@ def no_loops(*, max_repeats: int = 2) -> ScopeMatch:
     >>> no_loops().evaluate(CallScope(again)).diagnostic.message
     'the same call of search came 3 times, at s0.t0.c0, s0.t0.c1, s0.t0.c2'
     """
-    return _NoLoops(count_argument("no_loops() max_repeats", max_repeats, least=1, instead="1 refuses any repetition"))
+    if similarity is not None:
+        if isinstance(similarity, bool) or not isinstance(similarity, int | float):
+            raise TypeError(f"no_loops() similarity is a number above 0 and at most 1, or None; got {similarity!r}")
+        if not 0 < similarity <= 1:
+            raise ValueError(f"no_loops() similarity is above 0 and at most 1, got {similarity!r}")
+    least = count_argument("no_loops() max_repeats", max_repeats, least=1, instead="1 refuses any repetition")
+    return _NoLoops(least, similarity)
 
 
-register("no_loops", lambda args: no_loops(max_repeats=args["max_repeats"]))
+register("no_loops", lambda args: no_loops(max_repeats=args["max_repeats"], similarity=args.get("similarity")))

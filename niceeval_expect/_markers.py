@@ -55,21 +55,21 @@ class Marker:
         return found
 
 
-def read_marker(owner: str, marker: object) -> Marker:
-    """Return the marker that an argument describes.
+def read_marker(owner: str, marker: object, name: str = "marker") -> Marker:
+    """Return the marker that the argument of this name describes.
 
     Raises:
         TypeError: If it is no text.
         ValueError: If it is blank or no regular expression, or is found in the empty text.
     """
     if not isinstance(marker, str):
-        raise TypeError(f"{owner} takes marker= as the text of a regular expression, got {marker!r:.200}")
+        raise TypeError(f"{owner} takes {name}= as the text of a regular expression, got {marker!r:.200}")
     if not marker.strip():
-        raise ValueError(f"{owner} got the blank marker {marker!r}; write what a citation looks like")
+        raise ValueError(f"{owner} got the blank {name}={marker!r}; write what is looked for")
     try:
         compiled = engine(str.__str__(marker))
     except (ValueError, OverflowError, RecursionError, re.error) as error:
-        raise ValueError(f"{owner} got a marker that cannot be used, {marker!r:.200}: {error}") from error
+        raise ValueError(f"{owner} got {name}={marker!r:.200}, which cannot be used: {error}") from error
     if compiled.find("", full=False, seconds=_BUDGET) is not None:
-        raise ValueError(f"{owner} got the marker {marker!r:.200}, which is found even in the empty text")
+        raise ValueError(f"{owner} got {name}={marker!r:.200}, which is found even in the empty text")
     return Marker(compiled.source, compiled)

@@ -206,7 +206,11 @@ def evaluate_part(match: _Evaluates, subject: object, pointer: str) -> Evaluatio
     if kind is Absent or kind is AbsentText:
         return unavailable(cast(Absent, subject).reason, pointer)
     try:
-        return match._evaluate(subject, pointer)
+        said: object = match._evaluate(subject, pointer)
+        if type(said) is Evaluation:
+            return said
+        reason = f"{match._spec_name} returned {said!r:.200}, a {type(said).__name__}; a match returns an Evaluation"
+        return errored(reason, pointer, code="not-an-evaluation")
     except RecursionError:
         return errored("the value is nested too deeply to be compared", pointer, code="depth")
     except Exception as error:

@@ -172,6 +172,10 @@ class _JsonMatch(ValueMatch):
     def _parts(self) -> tuple[object, ...]:
         return self._leaves
 
+    @property
+    def reaches_outside(self) -> bool:
+        return _names_a_value(self._pattern) or any(leaf.reaches_outside for leaf in self._leaves)
+
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         found: list[Evaluation] = []
         self._node.check(subject, pointer, found)
@@ -236,6 +240,12 @@ def json_match(pattern: object, /) -> ValueMatch:
     message = f"{node.fields} field{'s' * (node.fields != 1)} checked"
     matched = Evaluation("matched", Diagnostic("matched", message), examined=node.fields)
     return _JsonMatch(frozen, node, tuple(leaves), matched)
+
+
+def _names_a_value(pattern: Any) -> bool:
+    if isinstance(pattern, Mapping | list | tuple):
+        return any(map(_names_a_value, pattern.values() if isinstance(pattern, Mapping) else pattern))
+    return not isinstance(pattern, Match | re.Pattern)
 
 
 def _freeze(value: Any) -> Any:

@@ -44,6 +44,7 @@ _HINTS: Final = {
 @attrs.frozen(eq=False, repr=False)
 class _Pattern(ValueMatch):
     _spec_name = "pattern"
+    family = "lexical"
     _engine: Engine
     _full: bool
     _ascii: bool

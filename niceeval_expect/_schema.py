@@ -106,6 +106,9 @@ def _allowed(allow: Iterable[str]) -> frozenset[str]:
 
 
 def _rebuild(args: Mapping[str, Any]) -> Match:
+    if "type" in args:
+        rebuilt: Match = matches(args["type"], coerce=args.get("coerce", False))
+        return rebuilt
     return matches(args["schema"], allow=args.get("allow", ()))
 
 

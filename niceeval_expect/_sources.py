@@ -2,13 +2,11 @@
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any
 
 from niceeval_expect._evaluation import Diagnostic, Evaluation
 
-__all__ = ["SPACES", "examined", "plural", "read_flag", "read_sources", "source_argument"]
-
-SPACES: Final = "every run of white space read as one space"
+__all__ = ["examined", "options", "plural", "read_flag", "read_sources"]
 
 
 def read_sources(owner: str, source: object) -> tuple[str, ...]:
@@ -20,7 +18,9 @@ def read_sources(owner: str, source: object) -> tuple[str, ...]:
     if isinstance(source, str):
         return (str.__str__(source),)
     if isinstance(source, bytes | Mapping) or not isinstance(source, Iterable):
-        raise TypeError(f"{owner} takes a source text or a list of them, got {source!r:.200}; give what is in it as text")
+        raise TypeError(
+            f"{owner} takes a source text or a list of them, got {source!r:.200}; give what is in it as text"
+        )
     texts = sorted(source, key=repr) if isinstance(source, set | frozenset) else list(source)
     for text in texts:
         if not isinstance(text, str):
@@ -28,9 +28,9 @@ def read_sources(owner: str, source: object) -> tuple[str, ...]:
     return tuple(str.__str__(text) for text in texts)
 
 
-def source_argument(source: object, texts: tuple[str, ...]) -> str | list[str]:
-    """Return the sources as they stand in a spec: a text where a text was given."""
-    return texts[0] if isinstance(source, str) else list(texts)
+def options(args: Mapping[str, Any], *without: str) -> dict[str, Any]:
+    """Return the arguments of a spec that were given by name."""
+    return {name: value for name, value in args.items() if name not in without}
 
 
 def read_flag(owner: str, name: str, value: object) -> bool:

@@ -2,19 +2,35 @@
 
 import functools
 import hashlib
+import importlib
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from niceeval_expect._codec import Note, decode, encode
 
 if TYPE_CHECKING:
     from niceeval_expect._match import Match
 
-__all__ = ["argument_to_data", "canonical", "code_reference", "digest", "from_spec", "is_rebuildable", "register"]
+__all__ = [
+    "argument_to_data",
+    "canonical",
+    "code_reference",
+    "digest",
+    "find_code",
+    "from_spec",
+    "is_rebuildable",
+    "register",
+    "register_again",
+]
 
 _BUILDERS: Final[dict[str, Callable[[Mapping[str, Any]], "Match"]]] = {}
+# Claims over a scope register their specs here as well; they are imported when one of them is first asked for.
+_SCOPE_MODULES: Final = tuple(
+    f"niceeval_expect.{module}"
+    for module in ("_call_claims", "_event_scope", "_loops", "_tool_scope", "_turn_scope", "_unordered_calls")
+)
 _quote: Final[Callable[[str], str]] = json.encoder.encode_basestring_ascii
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 
@@ -26,6 +42,21 @@ def register(name: str, build: Callable[[Mapping[str, Any]], "Match"]) -> None:
     _BUILDERS[name] = build
 
 
+def register_again(name: str, build: Callable[[Mapping[str, Any]], "Match"]) -> None:
+    """Register a name, or replace what the same source registered: a file may be loaded more than once."""
+    known = _BUILDERS.get(name)
+    if known is not None and _origin(known) != _origin(build):
+        raise ValueError(f"a match named {name!r} is registered already by {_origin(known)[0]}; choose another name")
+    _BUILDERS[name] = build
+
+
+def _origin(build: Callable[..., Any]) -> tuple[str, str, str]:
+    code = getattr(build, "__code__", None)
+    reference = code_reference(build)
+    # The file rather than the module: an eval file may get another module name each time that it is loaded.
+    return (getattr(code, "co_filename", reference["module"]), reference["name"], reference["digest"])
+
+
 def canonical(spec: Mapping[str, Any]) -> str:
     """Return the spec as ASCII JSON text with sorted keys."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -33,7 +64,7 @@ def canonical(spec: Mapping[str, Any]) -> str:
 
 def canonical_call(name: str, args: Mapping[str, object]) -> str:
     """Return the canonical text of ``{"match": name, **args}``, the texts of matches among the arguments reused."""
-    parts = [f'{_quote(key)}:{_canonical_argument(value)}' for key, value in sorted({**args, "match": name}.items())]
+    parts = [f"{_quote(key)}:{_canonical_argument(value)}" for key, value in sorted({**args, "match": name}.items())]
     return "{" + ",".join(parts) + "}"
 
 
@@ -43,7 +74,7 @@ def _canonical_argument(value: object) -> str:
         return _quote(value)
     text = getattr(value, "canonical_spec", None)
     if text is not None:
-        return '{"$":"match",' + text[1:]
+        return '{"$":"match",' + str(text)[1:]
     if isinstance(value, list | tuple) and kind in (list, tuple) and value and hasattr(value[0], "canonical_spec"):
         return "[" + ",".join(map(_canonical_argument, value)) + "]"
     return json.dumps(argument_to_data(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -130,11 +161,16 @@ def is_rebuildable(canonical_spec: str) -> bool:
     return '"$":"code"' not in canonical_spec
 
 
-def from_spec(spec: Mapping[str, Any], /) -> "Match":
+CodeFinder: TypeAlias = Callable[[Mapping[str, Any]], Any]
+
+
+def from_spec(spec: Mapping[str, Any], /, *, code: CodeFinder | None = None) -> "Match":
     """Rebuild the match that `spec()` described.
 
     Args:
         spec: A mapping with a ``match`` name and its arguments.
+        code: Finds a function or a class from the reference that the spec holds, such as `find_code`; without it,
+            a spec that names code cannot be rebuilt.
 
     Returns:
         A match equal to the one that gave the spec.
@@ -152,8 +188,12 @@ def from_spec(spec: Mapping[str, Any], /) -> "Match":
         raise ValueError(f'a spec is a mapping with a "match" name, got {spec!r:.200}')
     build = _BUILDERS.get(name)
     if build is None:
+        for module in _SCOPE_MODULES:
+            importlib.import_module(module)
+        build = _BUILDERS.get(name)
+    if build is None:
         raise ValueError(f"no match named {name!r} is known; known are {', '.join(sorted(_BUILDERS))}")
-    args = {key: _argument_from_data(value, name) for key, value in spec.items() if key not in ("match", "$")}
+    args = {key: _argument_from_data(value, name, code) for key, value in spec.items() if key not in ("match", "$")}
     try:
         return build(args)
     except KeyError as error:
@@ -162,21 +202,46 @@ def from_spec(spec: Mapping[str, Any], /) -> "Match":
         raise ValueError(f"the spec of {name} does not rebuild: {error}") from error
 
 
-def _argument_from_data(data: Any, owner: str) -> Any:
+def find_code(reference: Mapping[str, Any]) -> Any:
+    """Import the function or class that a spec refers to.
+
+    Args:
+        reference: The reference in the spec: module, qualified name, and digest of the source.
+
+    Raises:
+        ValueError: It cannot be imported, or its source is no longer the one that the digest was made of.
+    """
+    module, name = str(reference.get("module")), str(reference.get("name"))
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise ValueError(f"{module}.{name} cannot be imported ({type(error).__name__}: {error})") from error
+    now = code_reference(found)
+    if any(now.get(field) != reference.get(field) for field in ("digest", "captured")):
+        raise ValueError(f"{module}.{name} has changed since: its source has another digest")
+    return found
+
+
+def _argument_from_data(data: Any, owner: str, code: CodeFinder | None) -> Any:
     if isinstance(data, list):
-        return [_argument_from_data(item, owner) for item in data]
-    if isinstance(data, dict):
-        tag = data.get("$")
-        if tag == "match":
-            return from_spec(data)
-        if tag == "code":
-            raise ValueError(
-                f"{owner} holds code that a spec can only name: {data.get('module')}.{data.get('name')} "
-                f"(source digest {data.get('digest')}); build the match where that code can be imported"
-            )
-        if tag == "dict":
-            pairs = data.get("items", [])
-            return {_argument_from_data(key, owner): _argument_from_data(item, owner) for key, item in pairs}
-        if tag is None:
-            return {key: _argument_from_data(item, owner) for key, item in data.items()}
+        return [_argument_from_data(item, owner, code) for item in data]
+    if not isinstance(data, dict):
+        return data
+    tag = data.get("$")
+    if tag == "match":
+        return from_spec(data, code=code)
+    if tag == "code":
+        if code is not None:
+            return code(data)
+        raise ValueError(
+            f"{owner} holds code that a spec can only name: {data.get('module')}.{data.get('name')} "
+            f"(source digest {data.get('digest')}); build the match where that code can be imported"
+        )
+    if tag == "dict":
+        pairs = data.get("items", [])
+        return {_argument_from_data(key, owner, code): _argument_from_data(item, owner, code) for key, item in pairs}
+    if tag is None:
+        return {key: _argument_from_data(item, owner, code) for key, item in data.items()}
     return decode(data)

@@ -1,9 +1,8 @@
 """Matches over text: what it includes, what it must not, and how close it is to another."""
 
 import functools
-import unicodedata
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable
+from typing import Final
 
 import attrs
 
@@ -17,64 +16,26 @@ from niceeval_expect._evaluation import (
     sample,
     wrong_type,
 )
-from niceeval_expect._match import Match, ScoreMatch, ValueMatch
-from niceeval_expect._near import HINT_LIMIT, blankness, code_points, nearest, strip_invisible
+from niceeval_expect._match import ScoreMatch, ValueMatch
+from niceeval_expect._near import blankness
+from niceeval_expect._reading import PLAIN, Form, Reading, near_miss, needle_argument, rebuilder, text_reading
 from niceeval_expect._spec import register
 
 __all__ = ["excludes", "includes", "similarity"]
-
-_Form = Literal["NFC", "NFKC"]
-
-_HINTS: Final = {
-    "casefold": "it does with casefold=True",
-    "NFC": 'it does with normalize="NFC"',
-    "NFKC": 'it does with normalize="NFKC"',
-    "invisible": "it does with strip_invisible=True",
-    "punctuation": "it does when typographic quotes and dashes are read as plain ones",
-    "spaces": "it does when every run of whitespace is read as one space",
-    "everything": "it does when case, spacing, invisible characters and typographic forms are set aside",
-}
 
 _MAX_CELLS: Final = 10**10
 """The largest product of two lengths that similarity compares, which takes it less than a second."""
 
 
-@attrs.frozen
-class _Reading:
-    """How text is read before it is searched: the needle once, each subject when it comes."""
-
-    casefold: bool
-    normalize: _Form | None
-    strip_invisible: bool
-
-    def __call__(self, text: str) -> str:
-        if self.strip_invisible:
-            text = strip_invisible(text)
-        if self.normalize:
-            text = unicodedata.normalize(self.normalize, text)
-        if self.casefold:
-            text = text.casefold()
-            if self.normalize:
-                # Casefolding can undo a normal form (U+0345), so that it is restored after it.
-                text = unicodedata.normalize(self.normalize, text)
-        return text
-
-    def options(self) -> dict[str, object]:
-        return {name: value for name, value in attrs.asdict(self).items() if value}
-
-
 @attrs.frozen(eq=False, repr=False)
 class _TextMatch(ValueMatch):
+    family = "lexical"
     _text: str
-    _reading: _Reading | None
     _needle: str
+    _reading: Reading
 
     def _args(self) -> dict[str, object]:
-        return {"text": self._text, **(self._reading.options() if self._reading else {})}
-
-    def _read(self) -> str:
-        options = self._reading.options() if self._reading else {}
-        return f", read with {', '.join(f'{name}={value!r}' for name, value in options.items())}" if options else ""
+        return {"text": self._text, **self._reading.options()}
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -84,11 +45,11 @@ class _Includes(_TextMatch):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if not isinstance(subject, str):
             return wrong_type("text", subject, pointer)
-        text = subject if self._reading is None else self._reading(subject)
+        text = subject if self._reading is PLAIN else self._reading(subject)
         if self._needle in text:
             return MATCHED
-        why = blankness(subject) or f"does not occur in the {len(subject):,} characters{self._read()}"
-        hint, near = _near_miss(self._needle, text)
+        why = blankness(subject) or f"does not occur in the {len(subject):,} characters{self._reading.sentence()}"
+        hint, near = near_miss(self._needle, text)
         return mismatched("includes", why + hint, pointer, expected=self._text, received=near or subject)
 
 
@@ -99,7 +60,7 @@ class _Excludes(_TextMatch):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if not isinstance(subject, str):
             return wrong_type("text", subject, pointer)
-        text = subject if self._reading is None else self._reading(subject)
+        text = subject if self._reading is PLAIN else self._reading(subject)
         index = text.find(self._needle)
         if index < 0:
             return MATCHED
@@ -107,55 +68,11 @@ class _Excludes(_TextMatch):
         where = f"occurs at index {index:,}" if times == 1 else f"occurs {times:,} times, first at index {index:,}"
         received = cut_text(text, around=index)
         wanted = f"a text without {cut_text(self._text)!r}"
-        return mismatched("excludes", where + self._read(), pointer, expected=wanted, received=received)
-
-
-def _near_miss(needle: str, text: str) -> tuple[str, str | None]:
-    """Say under which reading the needle would occur, with the part of the text where it does if that can be told."""
-    near = nearest(needle, text) if len(text) <= HINT_LIMIT else None
-    if near is None:
-        return "", None
-    name, wanted, have = near
-    if len(have) != len(text) or len(wanted) != len(needle):
-        marks = code_points(text) if name in ("NFC", "NFKC", "invisible") else ""
-        return f"; {_HINTS[name]}{f' ({marks})' if marks else ''}", None
-    index = have.index(wanted)
-    part = text[index : index + len(needle)]
-    marks = code_points(part)
-    there = f"at index {index:,}: {cut_text(part, 80)!r}{f' ({marks})' if marks else ''}"
-    return f"; {_HINTS[name]}, {there}", cut_text(text, around=index)
-
-
-def _build(
-    kind: Callable[[str, _Reading | None, str], ValueMatch],
-    name: str,
-    needle: object,
-    casefold: bool,
-    normalize: _Form | None,
-    strip: bool,
-) -> ValueMatch:
-    if not isinstance(needle, str):
-        remedy = "use equals(...) or one_of([...]) for values and pattern(...) for regular expressions"
-        if isinstance(needle, Match):
-            remedy = f"compose matches with & | ~, for example {'~' if name == 'excludes' else ''}{needle!r}"
-        raise TypeError(f"{name}() takes the text to look for, got {needle!r:.200}; {remedy}")
-    for option, value in (("casefold", casefold), ("strip_invisible", strip)):
-        if not isinstance(value, bool):
-            raise TypeError(f"{name}() takes {option}=True or {option}=False, got {value!r:.200}")
-    if normalize not in (None, "NFC", "NFKC"):
-        raise ValueError(f'{name}() takes normalize="NFC", normalize="NFKC" or None, got {normalize!r:.200}')
-    text = str.__str__(needle)
-    reading = _Reading(casefold, normalize, strip) if casefold or normalize or strip else None
-    prepared = text if reading is None else reading(text)
-    if not prepared.strip():
-        raise ValueError(
-            f"{name}() got the blank text {text!r}, which says nothing about an answer; pass what to look for"
-        )
-    return kind(text, reading, prepared)
+        return mismatched("excludes", where + self._reading.sentence(), pointer, expected=wanted, received=received)
 
 
 def includes(
-    needle: str, /, *, casefold: bool = False, normalize: _Form | None = None, strip_invisible: bool = False
+    needle: str, /, *, casefold: bool = False, normalize: Form | None = None, strip_invisible: bool = False
 ) -> ValueMatch:
     """Match a text that contains `needle`, code point by code point.
 
@@ -178,11 +95,12 @@ def includes(
     >>> includes("refund").evaluate("Refund sent.").diagnostic.message
     "does not occur in the 12 characters; it does with casefold=True, at index 0: 'Refund'"
     """
-    return _build(_Includes, "includes", needle, casefold, normalize, strip_invisible)
+    reading = text_reading("includes", casefold, normalize, strip_invisible)
+    return _Includes(*needle_argument("includes", needle, reading), reading)
 
 
 def excludes(
-    needle: str, /, *, casefold: bool = False, normalize: _Form | None = None, strip_invisible: bool = False
+    needle: str, /, *, casefold: bool = False, normalize: Form | None = None, strip_invisible: bool = False
 ) -> ValueMatch:
     """Match a text in which `needle` does not occur, code point by code point.
 
@@ -202,18 +120,12 @@ def excludes(
     >>> excludes("guarantee").evaluate("We guarantee a refund.").diagnostic.message
     'occurs at index 3'
     """
-    return _build(_Excludes, "excludes", needle, casefold, normalize, strip_invisible)
+    reading = text_reading("excludes", casefold, normalize, strip_invisible)
+    return _Excludes(*needle_argument("excludes", needle, reading, deny=True), reading)
 
 
-def _rebuilder(function: Callable[..., Match]) -> Callable[[Mapping[str, Any]], Match]:
-    def rebuild(args: Mapping[str, Any]) -> Match:
-        return function(args["text"], **{name: value for name, value in args.items() if name != "text"})
-
-    return rebuild
-
-
-register("includes", _rebuilder(includes))
-register("excludes", _rebuilder(excludes))
+register("includes", rebuilder(includes))
+register("excludes", rebuilder(excludes))
 
 
 @functools.cache
@@ -227,7 +139,12 @@ def _edit_distance() -> Callable[[str, str], int]:
 @attrs.frozen(eq=False, repr=False)
 class _Similarity(ScoreMatch):
     _spec_name = "similarity"
+    family = "referential"
     _reference: str
+
+    @property
+    def reaches_outside(self) -> bool:
+        return True
 
     def _args(self) -> dict[str, object]:
         return {"reference": self._reference}

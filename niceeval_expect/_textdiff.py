@@ -38,7 +38,9 @@ def explain_texts(expected: str, received: str) -> tuple[str, str, str]:
     shown = (cut_text(expected, _KEPT, around=index), cut_text(received, _KEPT, around=index))
     wanted, got = (repr(cut_text(text, _AROUND, around=index)) for text in (expected, received))
     where = f"differs from character {index:,} on: " if max(len(expected), len(received)) > _AROUND else ""
-    reasons = [f"{where}expected {wanted}, got {got if received else 'an empty text'}"]
+    if not received.strip():
+        got = f"a blank text, {got}" if received else "an empty text"
+    reasons = [f"{where}expected {wanted}, got {got}"]
     if expected and received:
         reasons.append(_alike(expected, received))
     here, there = expected[index : index + 1], received[index : index + 1]

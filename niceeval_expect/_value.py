@@ -1,13 +1,12 @@
-"""Matches over any value: equality, membership, ranges and lengths."""
+"""Matches over any value: equality, membership and ranges."""
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 
 import attrs
 
-from niceeval_expect._codec import Snapshot
 from niceeval_expect._evaluation import MATCHED, Evaluation, mismatched, wrong_type
 from niceeval_expect._freeze import call_repr, freeze
 from niceeval_expect._json import json_equal, unequal
@@ -20,7 +19,6 @@ __all__ = [
     "is_defined",
     "is_false",
     "is_true",
-    "length",
     "one_of",
 ]
 
@@ -52,13 +50,27 @@ def equals(expected: object, /) -> ValueMatch:
     Args:
         expected: Any value; a private copy is kept.
 
+    Raises:
+        TypeError: If `expected` is a match or holds one, which would be compared and not asked.
+
     >>> from niceeval_expect import equals
     >>> equals({"status": "refund", "amount": 42}).evaluate({"amount": 42.0, "status": "refund"}).outcome
     'matched'
     >>> equals(True).evaluate(1).outcome
     'mismatched'
     """
-    return _Equals(freeze(expected))
+    return _Equals(freeze(expected, _no_match_to_equal))
+
+
+def _no_match_to_equal(match: object) -> None:
+    raise TypeError(
+        f"equals() compares plain values and got the match {match!r}: "
+        "use the match itself, or json_match(...), which takes matches inside"
+    )
+
+
+def _no_match_as_option(match: object) -> None:
+    raise TypeError(f"one_of() compares plain values and got the match {match!r}: any_of(...) takes matches")
 
 
 register("equals", lambda args: equals(args["value"]))
@@ -97,7 +109,8 @@ def one_of(options: Iterable[object], /) -> ValueMatch:
     """
     if isinstance(options, str | bytes | dict) or not isinstance(options, Iterable):
         raise TypeError(f"one_of() takes a list of values, got {options!r}; for a single one write one_of([...])")
-    kept = tuple(freeze(option) for option in (sorted(options, key=repr) if isinstance(options, set) else options))
+    ordered = sorted(options, key=repr) if isinstance(options, set) else options
+    kept = tuple(freeze(option, _no_match_as_option) for option in ordered)
     if not kept:
         raise ValueError("one_of() got no options: nothing could ever match; pass at least one value")
     return _OneOf(kept, frozenset(option for option in kept if type(option) is str))
@@ -172,70 +185,6 @@ register("between", lambda args: between(args["low"], args["high"]))
 
 
 @attrs.frozen(eq=False, repr=False)
-class _Length(ValueMatch):
-    _spec_name = "length"
-    _positional = 0
-    _at_least: int | None
-    _at_most: int | None
-    _exactly: int | None
-
-    def _args(self) -> dict[str, object]:
-        bounds = {"at_least": self._at_least, "at_most": self._at_most, "exactly": self._exactly}
-        return {name: bound for name, bound in bounds.items() if bound is not None}
-
-    def _evaluate(self, subject: object, pointer: str) -> Evaluation:
-        if not isinstance(subject, Sized) or isinstance(subject, type | Snapshot):
-            return wrong_type("something with a length", subject, pointer)
-        size = len(subject)
-        if (
-            (self._exactly is None or size == self._exactly)
-            and (self._at_least is None or size >= self._at_least)
-            and (self._at_most is None or size <= self._at_most)
-        ):
-            return MATCHED
-        wanted = " and ".join(f"{name.replace('_', ' ')} {bound}" for name, bound in self._args().items())
-        unit = "characters" if isinstance(subject, str) else "bytes" if isinstance(subject, bytes) else "items"
-        return mismatched("length", f"has {size} {unit}", pointer, expected=f"{wanted} {unit}", received=subject)
-
-
-def length(*, at_least: int | None = None, at_most: int | None = None, exactly: int | None = None) -> ValueMatch:
-    """Match a value by its length: code points of a text, items of a list, keys of a mapping, bytes.
-
-    Args:
-        at_least: The smallest length that matches, 0 or more.
-        at_most: The largest length that matches, 0 or more.
-        exactly: The only length that matches; not together with the others.
-
-    Raises:
-        TypeError: If a bound is not an int.
-        ValueError: Without any bound, or if the bounds are negative or contradict each other.
-
-    >>> from niceeval_expect import length
-    >>> length(at_most=1_200).evaluate("A short answer.").outcome
-    'matched'
-    """
-    bounds = {"at_least": at_least, "at_most": at_most, "exactly": exactly}
-    given = {name: bound for name, bound in bounds.items() if bound is not None}
-    if not given:
-        raise ValueError("length() needs a bound: at_least=, at_most= or exactly=")
-    for name, bound in given.items():
-        if isinstance(bound, bool) or not isinstance(bound, int):
-            raise TypeError(f"length() takes whole numbers, got {name}={bound!r}")
-        if bound < 0:
-            raise ValueError(f"length() takes bounds of 0 or more, got {name}={bound}")
-    if exactly is not None and len(given) > 1:
-        raise ValueError("length() takes exactly= alone; at_least= and at_most= go together")
-    if at_least is not None and at_most is not None and at_least > at_most:
-        raise ValueError(f"length(at_least={at_least}, at_most={at_most}) is empty: nothing could ever match")
-    if at_least == 0 and len(given) == 1:
-        raise ValueError("length(at_least=0) says nothing: every length is at least 0")
-    return _Length(at_least, at_most, exactly)
-
-
-register("length", lambda args: length(**args))
-
-
-@attrs.frozen(eq=False, repr=False)
 class _IsDefined(ValueMatch):
     _spec_name = "is_defined"
 
@@ -278,9 +227,8 @@ class _IsBool(ValueMatch):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if subject is self._wanted:
             return MATCHED
-        hint = "" if isinstance(subject, bool) else f", which only {'counts' if subject else 'does not count'} as true"
-        kind = type(subject).__name__
-        return mismatched("value", f"is a {kind}{hint}", pointer, expected=self._wanted, received=subject)
+        message = f"is {subject}" if isinstance(subject, bool) else f"is of type {type(subject).__name__}, not bool"
+        return mismatched("value", message, pointer, expected=self._wanted, received=subject)
 
 
 def is_true() -> ValueMatch:

@@ -34,7 +34,7 @@ from niceeval_expect import equals, includes, satisfies
 pytestmark = pytest.mark.anyio
 Body = Callable[[EvalContext], Awaitable[None]]
 
-TIGHT = 0.02
+TIGHT = 0.05
 """Seconds: a deadline that passes while an agent waits for what does not come."""
 
 
@@ -107,7 +107,7 @@ async def test_a_timeout_keeps_the_evidence_and_is_one_record(agent: Any, style:
     seen: list[EvalContext] = []
     result = await one(body, agent, style, timeout=TIGHT)
     assert (result.status, result.verdict) == ("errored", "errored" if style == "pass" else None)
-    assert "timed out after 0.02 s" in (result.reason or "")
+    assert f"timed out after {TIGHT:g} s" in (result.reason or "")
     assert [item.requirement for item in result.assertions] == ["before", "unmet"]
     assert result.inputs == ("delete user 7",)
     (turn,) = seen[0].sessions[0].turns
@@ -209,7 +209,7 @@ async def test_a_check_that_is_still_awaited_when_time_is_up_is_cut_off() -> Non
     pending = [item for item in result.assertions if item.requirement == "pending"]
     assert {item.evaluation.outcome for item in pending} == {"unavailable"}
     assert {item.decision for item in pending} == {"undecided"}
-    assert 0 < len(started) < 31
+    assert len(started) < 31
 
 
 async def test_a_check_that_is_still_awaited_in_a_block_is_cut_off() -> None:
@@ -586,6 +586,32 @@ async def test_checks_that_are_given_up_leave_no_warning_behind() -> None:
         gc.collect()
     assert len(result.assertions) == 25
     assert found == []
+
+
+async def test_a_message_that_is_never_awaited_is_a_mistake() -> None:
+    async def forgets(t: EvalContext) -> None:
+        t.check("a", equals("a"))
+        unheard: Any = t.send
+        unheard("hello")
+
+    async def closes(t: EvalContext) -> None:
+        t.check("a", equals("a"))
+        t.send("hello").close()
+
+    async def sends_later(t: EvalContext) -> None:
+        sending = t.send("hello")
+        other = t.new_session().send("hello")
+        t.check((await sending).message, equals("hi"))
+        t.check((await other).message, equals("hi"))
+
+    agent = ScriptedAgent(["hi"])
+    forgotten = await one(forgets, agent)
+    assert forgotten.status == "errored"
+    assert "send() was never awaited" in (forgotten.reason or "")
+    assert (forgotten.reason or "").startswith("tests/test_attempts.py:")
+    assert forgotten.inputs == ()
+    assert (await one(closes, agent)).status == "passed"
+    assert (await one(sends_later, agent)).status == "passed"
 
 
 async def test_a_task_that_outlives_its_attempt_changes_nothing() -> None:

@@ -564,10 +564,16 @@ async def test_a_secret_that_a_diagnostic_cuts_in_two_is_not_there_in_part(offse
 
 
 ALPHABET = string.ascii_letters + string.digits + "+/=-_\"'\\ %&?\n\té"
+# The digit, because words of the document's own, such as "assertions", stand in every record.
+SECRETS = (
+    st.text(ALPHABET, min_size=10, max_size=40)
+    .filter(lambda text: len(text.strip()) >= 10)
+    .map(lambda text: f"{text[:5]}7{text[5:]}")
+)
 
 
 @settings(max_examples=40)
-@given(st.text(ALPHABET, min_size=10, max_size=40).filter(lambda text: len(text.strip()) >= 10), st.data())
+@given(SECRETS, st.data())
 def test_no_form_of_any_secret_is_stored(
     tmp_path_factory: pytest.TempPathFactory, secret: str, data: st.DataObject
 ) -> None:

@@ -254,3 +254,30 @@ async def test_results_have_no_truth_value() -> None:
     for result in (run, run.attempts[0], run.attempts[0].assertions[0]):
         with pytest.raises(TypeError, match="truth value"):
             bool(result)
+
+
+async def test_scores_beyond_every_number_are_no_score() -> None:
+    @define_score_eval
+    async def too_much(t: EvalContext) -> None:
+        for _ in range(20):
+            t.score(1e308)
+
+    @define_score_eval
+    async def never(t: EvalContext) -> None:
+        t.score(1)
+        t.score(10**400)
+
+    for made in (too_much, never):
+        (only,) = (await run_eval(made)).attempts
+        assert (only.status, only.score) == ("errored", None)
+
+
+async def test_points_may_be_any_kind_of_float() -> None:
+    class Points(float):
+        def __repr__(self) -> str:
+            return f"Points({float(self)})"
+
+    async with attempt(style="score") as t:
+        t.score(Points(0.1))
+        t.check("a", equals("a")).score(Points(0.2))
+    assert t.result.score == 0.3

@@ -13,7 +13,7 @@ from niceeval.agents.base import AgentLike
 from niceeval.agents.function import as_agent
 from niceeval.errors import AgentReferenceError
 
-__all__ = ["resolve_agent"]
+__all__ = ["resolve_agent", "resolve_reference"]
 
 _MOST_NAMES: Final = 8
 
@@ -30,25 +30,7 @@ def resolve_agent(reference: str, /) -> AgentLike:
     >>> resolve_agent("json:dumps").__name__
     'dumps'
     """
-    module_name, colon, attribute = (part.strip() for part in reference.partition(":"))
-    if module_name.endswith(".py") or "/" in module_name or os.sep in module_name:
-        dotted = module_name.removesuffix(".py").replace(os.sep, "/").strip("./").replace("/", ".")
-        raise AgentReferenceError(
-            f"agent {reference!r} names a file, and modules are written with dots: "
-            f"did you mean '{dotted}:{attribute or 'agent'}'?"
-        )
-    if not colon or not attribute or not all(module_name.split(".")):
-        raise AgentReferenceError(
-            f"agent {reference!r} does not name a module and an agent in it: "
-            "write module:attr, such as agents.plain:order_agent"
-        )
-    module = _import(module_name, reference)
-    found: Any = module
-    for name in attribute.split("."):
-        try:
-            found = getattr(found, name)
-        except AttributeError:
-            raise AgentReferenceError(_no_attribute(reference, module, found, name)) from None
+    module, found = _find(reference, "agent", "order_agent")
     try:
         as_agent(found)
     except TypeError as error:
@@ -56,7 +38,47 @@ def resolve_agent(reference: str, /) -> AgentLike:
     return cast(AgentLike, found)
 
 
-def _import(module_name: str, reference: str) -> ModuleType:
+def resolve_reference(reference: str, what: str, example: str) -> Any:
+    """Return whatever ``module:attr`` names; the working directory is importable.
+
+    Args:
+        reference: A module and a name in it, dots allowed on both sides.
+        what: What is meant to be there, for the sentences.
+        example: A name that such a thing might have.
+
+    Raises:
+        AgentReferenceError: It leads nowhere; the sentence says where it ends and what is there instead.
+
+    >>> resolve_reference("json:dumps", "checks", "checks").__name__
+    'dumps'
+    """
+    return _find(reference, what, example)[1]
+
+
+def _find(reference: str, what: str, example: str) -> tuple[ModuleType, Any]:
+    module_name, colon, attribute = (part.strip() for part in reference.partition(":"))
+    if module_name.endswith(".py") or "/" in module_name or os.sep in module_name:
+        dotted = module_name.removesuffix(".py").replace(os.sep, "/").strip("./").replace("/", ".")
+        raise AgentReferenceError(
+            f"{what} {reference!r} names a file, and modules are written with dots: "
+            f"did you mean '{dotted}:{attribute or what}'?"
+        )
+    if not colon or not attribute or not all(module_name.split(".")):
+        raise AgentReferenceError(
+            f"{what} {reference!r} does not name a module and {'an agent' if what == 'agent' else what} in it: "
+            f"write module:attr, such as {'agents.plain' if what == 'agent' else 'evals.plain'}:{example}"
+        )
+    module = _import(module_name, reference, what)
+    found: Any = module
+    for name in attribute.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            raise AgentReferenceError(_no_attribute(f"{what} {reference!r}", module, found, name, what)) from None
+    return module, found
+
+
+def _import(module_name: str, reference: str, what: str) -> ModuleType:
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -66,17 +88,17 @@ def _import(module_name: str, reference: str) -> ModuleType:
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if module_name == missing or module_name.startswith(f"{missing}."):
-            raise AgentReferenceError(_no_module(reference, missing, here)) from None
-        raise AgentReferenceError(_broken(reference, module_name, error)) from error
+            raise AgentReferenceError(_no_module(f"{what} {reference!r}", missing, here)) from None
+        raise AgentReferenceError(_broken(f"{what} {reference!r}", module_name, error)) from error
     except (Exception, SystemExit) as error:
-        raise AgentReferenceError(_broken(reference, module_name, error)) from error
+        raise AgentReferenceError(_broken(f"{what} {reference!r}", module_name, error)) from error
 
 
 def _no_module(reference: str, missing: str, here: str) -> str:
     package, _, leaf = missing.rpartition(".")
     parent = sys.modules.get(package)
     if parent is not None and not hasattr(parent, "__path__"):
-        return f"agent {reference!r}: {package} is a module, not a package; did you mean '{package}:{leaf}'?"
+        return f"{reference}: {package} is a module, not a package; did you mean '{package}:{leaf}'?"
     folder = Path(here) if parent is None else Path(next(iter(parent.__path__), here))
     names = sorted(
         entry.stem
@@ -93,7 +115,7 @@ def _no_module(reference: str, missing: str, here: str) -> str:
         hint = f"{folder} has {_listed([f'{prefix}{name}' for name in names])}"
     else:
         hint = f"{folder} has no modules"
-    return f"agent {reference!r}: there is no module {missing!r}; {hint}"
+    return f"{reference}: there is no module {missing!r}; {hint}"
 
 
 def _broken(reference: str, module_name: str, error: BaseException) -> str:
@@ -102,7 +124,7 @@ def _broken(reference: str, module_name: str, error: BaseException) -> str:
     else:
         where, what = _deepest_own_line(error) or f"module {module_name!r}", str(error)
     detail = f"{type(error).__name__}: {what}" if what else type(error).__name__
-    return f"agent {reference!r}: importing {module_name} failed at {where}: {detail}"
+    return f"{reference}: importing {module_name} failed at {where}: {detail}"
 
 
 def _deepest_own_line(error: BaseException) -> str | None:
@@ -117,17 +139,17 @@ def _deepest_own_line(error: BaseException) -> str | None:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else None
 
 
-def _no_attribute(reference: str, module: ModuleType, owner: object, name: str) -> str:
-    names = _agent_names(owner)
+def _no_attribute(reference: str, module: ModuleType, owner: object, name: str, what: str) -> str:
+    names = _agent_names(owner) if what == "agent" else sorted(each for each in dir(owner) if not each.startswith("_"))
     near = get_close_matches(name, names, n=1)
     if near:
         hint = f"did you mean {near[0]!r}?"
     elif names:
-        hint = f"agents found there: {_listed(names)}"
+        hint = f"{'agents found there' if what == 'agent' else 'there are'}: {_listed(names)}"
     else:
         hint = "nothing in it can be used as an agent"
-    what = module.__name__ if owner is module else f"{type(owner).__name__} in {module.__name__}"
-    return f"agent {reference!r}: {what} ({_file(module)}) has no {name!r}; {hint}"
+    where = module.__name__ if owner is module else f"{type(owner).__name__} in {module.__name__}"
+    return f"{reference}: {where} ({_file(module)}) has no {name!r}; {hint}"
 
 
 def _agent_names(owner: object) -> list[str]:

@@ -58,6 +58,34 @@ def show(run: str, eval: str | None, as_json: bool) -> int:
     return show_command(run, eval, as_json=as_json)
 
 
+@cli.command()
+@click.argument("run", default="latest")
+@click.option("--code", is_flag=True, help="Import the predicates and models that entries name.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify(run: str, code: bool, as_json: bool) -> int:
+    """Derive every stored outcome of a run again, from the record alone.
+
+    Exit codes: 0 all reproduced, 1 an outcome differs, 2 usage.
+    """
+    from niceeval.cli.verify import verify_command
+
+    return verify_command(run, code=code, as_json=as_json)
+
+
+@cli.command()
+@click.argument("run", default="latest")
+@click.option("--with", "checks", required=True, metavar="MODULE:CHECKS", help="Matches by requirement, or checks(t).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def recheck(run: str, checks: str, as_json: bool) -> int:
+    """Run new or changed checks over what a run has stored, and show what flips.
+
+    Exit codes: 0 nothing flips, 1 something does or could not be checked, 2 usage.
+    """
+    from niceeval.cli.verify import recheck_command
+
+    return recheck_command(run, checks, as_json=as_json)
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit.
 

@@ -10,6 +10,7 @@ from typing import Final
 import attrs
 from rich.text import Text
 
+from niceeval.cli.conversation import conversation_block
 from niceeval.cli.errored import errored_blocks
 from niceeval.cli.failures import Naming, failed_block
 from niceeval.cli.numbers import counted, seconds
@@ -19,10 +20,11 @@ from niceeval.cli.text import line
 from niceeval.cli.view import RunView
 from niceeval.results import AttemptResult
 
-__all__ = ["Rerun", "recorded_run", "run_report", "show_report"]
+__all__ = ["Rerun", "closer_look", "recorded_run", "run_report", "show_report"]
 
 _MOST_BLOCKS: Final = 20
 _MOST_SKIPPED: Final = 3
+_MOST_CONVERSATIONS: Final = 5
 
 
 @attrs.frozen
@@ -71,9 +73,21 @@ def show_report(view: RunView, screen: Screen) -> Iterator[Text]:
     for attempt in view.attempts("failed"):
         yield from failed_block(attempt, screen, naming)
     yield from errored_blocks(view.attempts("errored", "unrankable", "skipped"), screen, naming)
+    if view.one_case:
+        for attempt, conversation in view.conversations(_MOST_CONVERSATIONS):
+            yield from conversation_block(attempt, conversation, screen, naming)
     yield line("")
     yield from counts_line(view.statuses, screen)
     yield from _unfinished(view)
+
+
+def closer_look(view: RunView, run: str) -> Iterator[Text]:
+    """How to see what was said in the first attempt that needs a look; nothing where that is on the screen already."""
+    if view.one_case:
+        return
+    attempt = next(view.attempts("failed", "errored", "unrankable"), None)
+    if attempt is not None and attempt.name.isprintable():
+        yield line(("next    ", "dim"), f"niceeval show {shlex.quote(run)} {shlex.quote(attempt.name)}")
 
 
 def recorded_run(folder: Path) -> str:
@@ -99,12 +113,16 @@ def _next(view: RunView, screen: Screen, failed: Sequence[AttemptResult], rerun:
     expression = _expression(view, failed[0]) if failed else None
     if expression is not None:
         paths = " ".join(map(shlex.quote, rerun.paths))
-        commands.append(" ".join(filter(None, ["niceeval run", paths, f"-k {expression}", *rerun.options])))
+        command = " ".join(filter(None, ["niceeval run", paths, f"-k {expression}"]))
+        commands.append(" ".join([command, *rerun.options]))
+        if len(commands[1]) + 8 > screen.width:
+            # Broken where a shell reads on, so that it can still be copied as a whole.
+            commands[1] = " \\\n            ".join([command, *rerun.options])
     one_line = f"{commands[0]:<25}{commands[-1]}"
     if len(commands) > 1 and len(one_line) + 8 <= screen.width and len(commands[0]) < 25:
         commands = [one_line]
-    for number, command in enumerate(commands):
-        yield line(("next    " if number == 0 else "        ", "dim"), command)
+    for number, part in enumerate("\n        ".join(commands).splitlines()):
+        yield line(("next    ", "dim"), part) if number == 0 else line(part)
 
 
 def _expression(view: RunView, attempt: AttemptResult) -> str | None:

@@ -25,10 +25,11 @@ class Symbols:
     done: str = "━"
     left: str = "╌"
     times: str = "×"
+    gives: str = "→"
     cut: str = "…"
 
 
-_ASCII = Symbols(failed="x", done="#", left="-", times="x", cut="~")
+_ASCII = Symbols(failed="x", done="#", left="-", times="x", gives="->", cut="~")
 
 
 @attrs.frozen

@@ -14,18 +14,18 @@ from niceeval.errors import RecordWarning
 from niceeval.record import Record
 from niceeval.results import AssertionResult, AttemptResult
 
-__all__ = ["show_command"]
+__all__ = ["run_folder", "show_command", "warnings_as_lines"]
 
 
 def show_command(run: str, eval: str | None, *, as_json: bool) -> int:
     """Print a recorded run as a report or as one JSON object."""
-    from niceeval.cli.report import recorded_run, show_report
+    from niceeval.cli.report import closer_look, recorded_run, show_report
     from niceeval.cli.screen import open_screen
     from niceeval.cli.tables import headline
     from niceeval.cli.text import cut, line
 
-    with _warnings_as_lines():
-        view = RunView(_folder(run), eval)
+    with warnings_as_lines():
+        view = RunView(run_folder(run), eval)
         try:
             if as_json:
                 _write_json(view, sys.stdout)
@@ -37,12 +37,14 @@ def show_command(run: str, eval: str | None, *, as_json: bool) -> int:
             screen.write(headline(view.header.agents, view.header.attempts, sizes, screen, *start))
             screen.write(show_report(view, screen))
             screen.write([line(("record  ", "dim"), cut(recorded_run(view.folder), 4096))])
+            screen.write(closer_look(view, run))
         finally:
             view.close()
     return 0
 
 
-def _folder(run: str) -> Path:
+def run_folder(run: str) -> Path:
+    """Return the folder of a run that is named by its id, `latest`, or its folder."""
     path = Path(run)
     if path.is_dir():
         with Record.open(path) as record:
@@ -52,7 +54,7 @@ def _folder(run: str) -> Path:
 
 
 @contextmanager
-def _warnings_as_lines() -> Iterator[None]:
+def warnings_as_lines() -> Iterator[None]:
     """What was skipped while reading is said on standard error, one line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecordWarning)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import attrs
 
-from niceeval._documents import attempt_from_document
+from niceeval._documents import Conversation, attempt_from_document, conversation_from_document
 from niceeval.errors import RecordError
 from niceeval.record.layout import Header
 from niceeval.record.lines import Damaged, FolderSource, Line, RunSource, parse, warn
@@ -112,6 +112,21 @@ class RunView:
                 yield attempt_from_document(document, self.source.blob)
             except RecordError as error:
                 warn(place, error)
+
+    def conversations(self, most: int) -> Iterator[tuple[AttemptResult, Conversation]]:
+        """Yield the first attempts with what was said and done in them."""
+        for place in self._queries.attempts()[:most]:
+            document = parse(self.source.text(place))
+            try:
+                attempt = attempt_from_document(document, self.source.blob)
+                yield attempt, conversation_from_document(document, self.source.blob)
+            except RecordError as error:
+                warn(place, error)
+
+    @property
+    def one_case(self) -> bool:
+        """Whether this is about a single case."""
+        return sum(planned.size for planned in self.header.evals) == 1
 
     def close(self) -> None:
         """Give the memory back."""

@@ -119,7 +119,8 @@ FAILED orders/order_lookup[refunded]
 1 failed, 2 passed in 0.9 s
 record  .niceeval/runs/RUN
 next    niceeval show
-        niceeval run evals/orders.py -k refunded --agent agents.plain:order_agent
+        niceeval run evals/orders.py -k refunded \\
+            --agent agents.plain:order_agent
 """
     )
 

@@ -102,6 +102,7 @@ def test_a_failed_attempt_is_understood_without_opening_anything_else(project: S
         "",
         "1 failed, 2 passed",
         f"record  .niceeval/runs/{folder.name}",
+        "next    niceeval show latest 'orders/order_lookup[refunded]'",
     ]
 
 
@@ -234,7 +235,7 @@ def test_score_style_runs_are_ranked_and_every_score_is_shown(project: Show, rec
         "      remedy       correct the eval at this place, then run again",
         "",
         "1 unrankable, 3 scored",
-        answer.lines[-1],
+        *answer.lines[-2:],
     ]
 
 

@@ -1,0 +1,175 @@
+"""Python code that is the same as expected, by its syntax tree."""
+
+import ast
+from typing import Any, Final
+
+import attrs
+
+from niceeval_expect._evaluation import MATCHED, Evaluation, cut_text, errored, mismatched, wrong_type
+from niceeval_expect._match import ValueMatch
+from niceeval_expect._python_code import NoCode, PythonSource, parse_python, unfenced
+from niceeval_expect._sources import options, read_flag
+from niceeval_expect._spec import register
+
+__all__ = ["first_difference", "not_read", "same_python", "shown"]
+
+_DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_LAYOUT: Final = frozenset({"kind", "type_comment", "type_ignores"})
+
+_Pair = tuple[Any, Any, ast.AST, ast.AST]
+
+
+def not_read(problem: NoCode, subject: str, pointer: str) -> Evaluation:
+    """Return the evaluation of a text that is no code: broken where it could not be decided, else a mismatch."""
+    if problem.code in ("size", "depth"):
+        return errored(f"the text {problem.message}", pointer, code=problem.code, received=subject)
+    return mismatched(problem.code, f"the text {problem.message}", pointer, received=subject)
+
+
+def first_difference(expected: ast.AST, received: ast.AST, docstrings: bool = True) -> tuple[ast.AST, ast.AST] | None:
+    """Return the innermost nodes around the first place in which two trees differ, or None.
+
+    Where code stands, the kind of a text literal and type comments are layout.
+    """
+    stack: list[_Pair] = [(expected, received, expected, received)]
+    while stack:
+        one, other, around, near = stack.pop()
+        if type(one) is not type(other):
+            return around, near
+        if isinstance(one, ast.AST):
+            # Every statement and expression knows its place; what does not is shown by what it is a part of.
+            if hasattr(one, "lineno"):
+                around, near = one, other
+            undocumented = not docstrings and isinstance(one, _DOCUMENTED)
+            for name in reversed(one._fields):
+                if name in _LAYOUT:
+                    continue
+                pair = getattr(one, name, None), getattr(other, name, None)
+                if undocumented and name == "body":
+                    pair = _without_docstring(pair[0]), _without_docstring(pair[1])
+                stack.append((*pair, around, near))
+        elif isinstance(one, list):
+            if len(one) != len(other):
+                stack.append((len(one), len(other), *_at_the_end(one, other, around, near)))
+            stack.extend((*pair, around, near) for pair in reversed(list(zip(one, other, strict=False))))
+        elif one != other and (one == one or other == other):
+            return around, near
+    return None
+
+
+def _without_docstring(body: Any) -> Any:
+    first = body[0] if isinstance(body, list) and body else None
+    is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str
+    return body[1:] if is_text else body
+
+
+def _at_the_end(one: list[Any], other: list[Any], around: ast.AST, near: ast.AST) -> tuple[ast.AST, ast.AST]:
+    """Return where a list of statements goes on in one tree only."""
+    index = min(len(one), len(other))
+    longer = one if len(one) > len(other) else other
+    extra = longer[index]
+    if not isinstance(extra, ast.stmt):
+        return around, near
+    return (extra, near) if longer is one else (around, extra)
+
+
+def shown(node: ast.AST, source: PythonSource) -> str:
+    """Return the line of the code on which a node begins."""
+    line = getattr(node, "lineno", None)
+    # The lines of the parser: a form feed ends none.
+    lines = source.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return cut_text(lines[line - 1].strip(), 120) if line and line <= len(lines) else "(nothing)"
+
+
+@attrs.frozen(eq=False, repr=False)
+class _SamePython(ValueMatch):
+    _spec_name = "same_python"
+    family = "referential"
+    _expected: str
+    _docstrings: bool
+    _fenced: bool
+    _source: PythonSource
+
+    @property
+    def reaches_outside(self) -> bool:
+        return True
+
+    def _args(self) -> dict[str, object]:
+        args: dict[str, object] = {"expected": self._expected}
+        if self._docstrings:
+            args["docstrings"] = True
+        if self._fenced:
+            args["fenced"] = True
+        return args
+
+    def _evaluate(self, subject: object, pointer: str) -> Evaluation:
+        if not isinstance(subject, str):
+            return wrong_type("text", subject, pointer)
+        code = unfenced(subject) if self._fenced else subject
+        read = code if isinstance(code, NoCode) else parse_python(code)
+        if isinstance(read, NoCode):
+            return not_read(read, subject, pointer)
+        differing = first_difference(self._source.tree, read.tree, self._docstrings)
+        if differing is None:
+            return MATCHED
+        wanted, got = shown(differing[0], self._source), shown(differing[1], read)
+        line = getattr(differing[1], "lineno", None)
+        where = f"line {line:,} differs" if line else "the code differs"
+        return mismatched("code", f"{where}: expected {wanted!r}, got {got!r}", pointer, expected=wanted, received=got)
+
+
+def same_python(expected: str, /, *, docstrings: bool = False, fenced: bool = False) -> ValueMatch:
+    r"""Match a text that is the same Python code as `expected`: both have one syntax tree.
+
+    Comments, blank lines, white space, line breaks, quotes, redundant parentheses, trailing commas and the spelling of
+    a number (``1_000``) are no part of a tree, and docstrings are left out unless `docstrings` says otherwise. Names,
+    annotations, the order of statements, imports and keyword arguments, and ``89`` against ``89.0`` are. Text that is
+    no Python mismatches with code ``no-code``.
+
+    It is blind to behaviour: other code that does the same mismatches, and nothing is run. The tree is that of
+    the Python that evaluates; a construct it does not know is no code to it.
+
+    Args:
+        expected: The code, a module's worth of it.
+        docstrings: Whether docstrings must be the same too.
+        fenced: Whether the code is in a Markdown fence, the only one in the text; what is around it is not read.
+
+    Raises:
+        TypeError: If `expected` is no text, or an option is no bool.
+        ValueError: If `expected` is blank or no Python.
+
+    >>> from niceeval_expect import same_python
+    >>> add = same_python("def add(a, b):\n    return a + b")
+    >>> add.evaluate("def add(a,b):  # the sum\n  return (a + b)").outcome
+    'matched'
+    >>> add.evaluate("def add(a, b):\n    return b + a").diagnostic.message
+    "line 2 differs: expected 'return a + b', got 'return b + a'"
+    """
+    owner = "same_python()"
+    source = read_expected(owner, expected)
+    return _SamePython(
+        source.text,
+        read_flag(owner, "docstrings", docstrings),
+        read_flag(owner, "fenced", fenced),
+        source,
+    )
+
+
+def read_expected(owner: str, expected: object) -> PythonSource:
+    """Return the code that an answer is compared with.
+
+    Raises:
+        TypeError: If it is no text.
+        ValueError: If it is blank or no Python.
+    """
+    if not isinstance(expected, str):
+        raise TypeError(f"{owner} takes the expected code as text, got {expected!r:.200}")
+    read = parse_python(str.__str__(expected))
+    if isinstance(read, NoCode):
+        raise ValueError(f"{owner} got expected code {expected!r:.200} that {read.message}")
+    if not read.tree.body:
+        raise ValueError(f"{owner} got the expected code {expected!r:.200}, which does nothing; give a statement")
+    return read
+
+
+register("same_python", lambda args: same_python(args["expected"], **options(args, "expected")))
