@@ -1,8 +1,8 @@
 """The examples of README.md and docs/ are tests: every page runs from top to bottom, in a folder of its own.
 
 A fence of Python runs; one that starts with `>>>` is a doctest. A fence with a title is a file: it is written, and
-Python in it runs as well. A fence of console output runs its `$ niceeval` and `$ python` commands and compares what they
-print, times and run ids aside; `...` stands for anything.
+Python in it runs as well. A fence of console output runs its `$ niceeval` and `$ python` commands and compares what
+they print, times and run ids aside; `...` stands for anything.
 """
 
 import doctest
@@ -47,6 +47,7 @@ class FileParser:
     lexer = RawFencedCodeBlockLexer(re.compile(r'(?P<language>\w+) title="(?P<path>[^"\n]+)"$\n', re.MULTILINE))
 
     def __call__(self, document: Document) -> Iterable[Region]:
+        """Find the files of a page."""
         for region in self.lexer(document):
             region.parsed = region.lexemes
             region.evaluator = write_file

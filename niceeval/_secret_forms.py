@@ -2,8 +2,9 @@
 
 Every form but base64 leaves letters and digits as they are, so that a text without the longest run of them in the
 secret holds none of these forms: one `in` decides nearly every text. Only then an expression is tried, in which each
-other character may stand raw, percent-encoded or JSON-escaped, up to four times over. For base64 the same is done
-with what is left of the secret's encoding at each of the three alignments, whatever stands around it.
+other character may stand raw, percent-encoded or JSON-escaped, up to four times over, or as an HTML entity. For
+base64 the same is done with what is left of the secret's encoding at each of the three alignments, whatever stands
+around it.
 """
 
 import base64
@@ -27,6 +28,9 @@ _CORE: Final = 8
 _runs: Final = re.compile(r"[A-Za-z0-9]+").findall
 _numeric: Final = re.compile(r"[-+0-9.eE]+").fullmatch
 _NAMED_ESCAPES: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+_BACKSLASH: Final = r"(?:\\|%(?:25){0,2}5[Cc])"
+"""One backslash of an escape, percent-encoded where a URL holds JSON."""
+_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&(?:quot|#34|#x22);", "'": "&(?:apos|#39|#x27);"}
 _URL_ALPHABET: Final = {"+": "-", "/": "_"}
 _URL_SAFE: Final = str.maketrans(_URL_ALPHABET)
 
@@ -163,19 +167,22 @@ def _piece(piece: str, encoded: bool) -> str:
         return character
     percent = "".join(f"%(?:25){{0,2}}{_hex(f'{byte:02X}')}" for byte in _bytes(character))
     units = character.encode("utf-16-be", "surrogatepass")
-    escaped = "".join(rf"\\{{1,16}}u{_hex(units[i : i + 2].hex())}" for i in range(0, len(units), 2))
+    escaped = "".join(rf"{_BACKSLASH}{{1,16}}u{_hex(units[i : i + 2].hex())}" for i in range(0, len(units), 2))
     ways = [percent, escaped]
     if character == "\\":
         count = len(piece)
-        return rf"(?:\\{{{count},{16 * count}}}|(?:{percent}|{escaped}){{{count}}})"
+        return rf"(?:\\{{{count},{16 * count}}}|(?:{percent}|{escaped}){{{count},{16 * count}}})"
     if character in '"/':
         ways.append(rf"\\{{0,15}}{character}")
+        ways.append(rf"{_BACKSLASH}{{1,15}}{percent}")
     else:
         ways.append(re.escape(character))
     if character in _NAMED_ESCAPES:
-        ways.append(rf"\\{{1,16}}{_NAMED_ESCAPES[character]}")
+        ways.append(rf"{_BACKSLASH}{{1,16}}{_NAMED_ESCAPES[character]}")
     if character == " ":
         ways.append(r"\+")
+    if character in _ENTITIES:
+        ways.append(_ENTITIES[character])
     if encoded and character in _URL_ALPHABET:
         ways.append(_URL_ALPHABET[character])
     return f"(?:{'|'.join(ways)})"

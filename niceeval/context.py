@@ -1,8 +1,8 @@
 """The author's `t`: send, observe, check, group, skip, score, log."""
 
 from collections.abc import Coroutine, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, final, overload
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, final, overload
 
 from typing_extensions import TypeForm, TypeVar
 
@@ -34,6 +34,7 @@ class EvalContext(Scope):
 
     __slots__ = ("_default", "_result", "_sessions")
     _scope_name = "attempt"
+    _not_a_subject: ClassVar[str] = "check() got t as subject; check a turn's message, data or tool_calls"
 
     def __init__(self, state: AttemptState) -> None:
         super().__init__(state)
@@ -99,8 +100,7 @@ class EvalContext(Scope):
         self._sessions.append(session)
         return session
 
-    @contextmanager
-    def group(self, title: str, /) -> Iterator[None]:
+    def group(self, title: str, /) -> AbstractContextManager[None]:
         """Show the checks registered inside under a title; nothing else changes.
 
         Args:
@@ -108,11 +108,7 @@ class EvalContext(Scope):
         """
         if not isinstance(title, str) or not title.strip():
             raise self._state.log.refuse(f"group() takes a title that is not blank, got {title!r}")
-        token = group_path.set((*group_path.get(), title))
-        try:
-            yield
-        finally:
-            group_path.reset(token)
+        return _titled(title)
 
     def skip(self, reason: str, /) -> NoReturn:
         """End the attempt as skipped; entries registered before stay, and an unmet gate still fails it.
@@ -184,3 +180,12 @@ class EvalContext(Scope):
 
     def _view(self) -> View:
         return View(tuple(tuple(session._turns()) for session in self._sessions))
+
+
+@contextmanager
+def _titled(title: str) -> Iterator[None]:
+    token = group_path.set((*group_path.get(), title))
+    try:
+        yield
+    finally:
+        group_path.reset(token)

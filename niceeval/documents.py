@@ -9,7 +9,6 @@ from niceeval._documents import assertion_from_document
 from niceeval.assertions import AssertionLog
 from niceeval.codec import BLOB_LIMIT
 from niceeval.entries import Entry
-from niceeval.errors import RecordError
 from niceeval.redaction import CUT, Redactor
 from niceeval_expect._evaluation import MATCHED, Diagnostic
 from niceeval_expect._match import ThresholdedMatch
@@ -58,13 +57,13 @@ def attempt_line(
         texts = (to_json(head), entries, conversation, *matches.values(), *subjects.values())
         if any(map(redactor.touches, texts)):
             return _redacted_line(head, log, log.entries, matches, to_json(sessions({})), redactor, blob)
-    parts = [to_json(head)[:-1]]
-    parts.append(',"sessions":' + _stored(conversation, blob))
     stored = ",".join(_subject(log, digest, text, blob) for digest, text in subjects.items())
-    parts.append(',"subjects":{' + stored + "}")
-    parts.append(',"matches":{' + ",".join(f'"{digest}":{spec}' for digest, spec in matches.items()) + "}")
-    parts.append(',"assertions":' + entries + "}")
-    return "".join(parts)
+    return _joined(to_json(head), _stored(conversation, blob), stored, matches, entries)
+
+
+def _joined(head: str, sessions: str, subjects: str, matches: Mapping[str, str], entries: str) -> str:
+    specs = ",".join(f'"{digest}":{spec}' for digest, spec in matches.items())
+    return f'{head[:-1]},"sessions":{sessions},"subjects":{{{subjects}}},"matches":{{{specs}}},"assertions":{entries}}}'
 
 
 def _stored(text: str, blob: Callable[[bytes], str]) -> str:
@@ -120,8 +119,11 @@ def _redacted_line(
         if names:
             renamed[digest] = hashlib.sha256(text.encode("ascii")).hexdigest()
             dirty.add(digest)
-    specs = {digest: clean(spec) for digest, spec in matches.items()}
-    dirty.update(digest for digest, (_, names) in specs.items() if names)
+    specs = {}
+    for digest, spec in matches.items():
+        specs[digest], names = clean(spec)
+        if names:
+            dirty.add(digest)
     conversation, spoken = clean(conversation)
     for document in documents:
         scoped = document.get("scope", "value") != "value" and bool(spoken)
@@ -130,15 +132,8 @@ def _redacted_line(
             document["rederivable"] = "redacted"
         if document.get("subject") in renamed:
             document["subject"] = renamed[document["subject"]]
-    return "".join(
-        (
-            clean(to_json(head), cut=True)[0][:-1],
-            ',"sessions":' + _stored(conversation, blob),
-            ',"subjects":{' + ",".join(stored) + "}",
-            ',"matches":{' + ",".join(f'"{digest}":{spec}' for digest, (spec, _) in specs.items()) + "}",
-            ',"assertions":' + clean(to_json(documents), cut=True)[0] + "}",
-        )
-    )
+    cleaned = clean(to_json(documents), cut=True)[0]
+    return _joined(clean(to_json(head), cut=True)[0], _stored(conversation, blob), ",".join(stored), specs, cleaned)
 
 
 def _entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
@@ -291,7 +286,7 @@ def assertion_result(log: AssertionLog, entry: Entry) -> "AssertionResult":
         "matches": {digest: json.loads(spec) for digest, spec in matches.items()},
         "assertions": [document],
     }
-    return assertion_from_document(whole, 0, _no_blobs)
+    return assertion_from_document(whole, 0, _Blobs().__getitem__)
 
 
 class _Blobs(dict[str, bytes]):
@@ -302,7 +297,3 @@ class _Blobs(dict[str, bytes]):
         digest = hashlib.sha256(data).hexdigest()
         self[digest] = data
         return digest
-
-
-def _no_blobs(digest: str) -> bytes:
-    raise RecordError(f"there is no blob {digest} outside a record")

@@ -30,14 +30,16 @@ def evidence_of(match: Match) -> Callable[[Any], object] | None:
 
 def not_a_subject(subject: object) -> str | None:
     """Return why a value cannot be a subject, or None."""
+    refusal = getattr(type(subject), "_not_a_subject", None)
+    if refusal is not None:
+        return str(refusal)
     if isinstance(subject, Match):
         return f"check() takes the subject first and the match second, got the match {subject!r} as subject"
     if inspect.isawaitable(subject):
         return f"check() got {type(subject).__name__} as subject, which has not been awaited: did you forget await?"
     if hasattr(type(subject), "__next__") or hasattr(type(subject), "__anext__"):
         return f"check() got an iterator as subject, which reading would use up; pass list(...) of it, got {subject!r}"
-    refusal = getattr(type(subject), "_not_a_subject", None)
-    return str(refusal) if refusal is not None else None
+    return None
 
 
 @final

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -154,6 +154,8 @@ class AssertionResult(_Model):
         rederivable: ``yes``, or why it cannot be evaluated again from what is stored.
     """
 
+    _not_a_subject: ClassVar[str] = "check() got a result as subject; check the value, or read .decision and go on"
+
     attempt_id: str
     order: int
     key: str | None = None
@@ -219,6 +221,8 @@ class AttemptResult(_Model):
         inputs: The messages that were sent, in order.
         assertions: What was registered, in order.
     """
+
+    _not_a_subject: ClassVar[str] = "check() got an attempt's result as subject; check what you read of it"
 
     id: str
     eval_id: str

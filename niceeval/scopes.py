@@ -1,5 +1,6 @@
 """The vocabulary that Turn, Session and `t` share: every method registers one entry over what its scope sees."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final, TypeAlias, overload
 
 from typing_extensions import TypeVar
@@ -11,11 +12,13 @@ from niceeval.tool_call import ToolCall
 from niceeval.views import View
 from niceeval_expect import CountedToolMatch, EventMatch, ParsingMatch, ScoreMatch, ToolMatch, ValueMatch
 from niceeval_expect._call_claims import max_tool_calls, no_failed_actions, tool_order, used_no_tools
+from niceeval_expect._call_scope import CallMatch
 from niceeval_expect._event_scope import event, event_order, not_event
 from niceeval_expect._loops import no_loops
 from niceeval_expect._scope import ScopeMatch, findings
 from niceeval_expect._tool_scope import called_tool, not_called_tool
 from niceeval_expect._turn_scope import max_cost, max_tokens, succeeded
+from niceeval_expect._unordered_calls import tool_calls_unordered
 
 __all__ = ["AnyTool", "Scope"]
 
@@ -97,9 +100,30 @@ class Scope:
         """
         return self._over(self._claim(not_called_tool, match), "tool_calls")
 
-    def tool_order(self, first: AnyTool, second: AnyTool, /, *rest: AnyTool) -> Handle[None]:
-        """Register: calls like these started in this order within one session, whatever came between."""
-        return self._over(self._claim(tool_order, first, second, *rest), "tool_calls")
+    def tool_order(self, first: AnyTool, second: AnyTool, /, *rest: AnyTool, finished: bool = False) -> Handle[None]:
+        """Register: calls like these started in this order within one session, whatever came between.
+
+        Args:
+            first: A tool's name or a tool match, without a quantifier.
+            second: What was called later.
+            *rest: What was called later still.
+            finished: Whether each call has to have finished before the next one started. Within a turn only reported
+                events tell; where they do not, the claim is unavailable.
+        """
+        return self._over(self._claim(tool_order, first, second, *rest, finished=finished), "tool_calls")
+
+    def tool_calls_unordered(
+        self, matches: Iterable[AnyTool], /, *, only: bool = False
+    ) -> Handle[tuple[ToolCall, ...]]:
+        """Register: calls like these were made in whatever order, each match by a call of its own.
+
+        Args:
+            matches: Tools' names or tool matches, without quantifiers; one of them given twice needs two calls.
+            only: Whether there must be no other call.
+        """
+        view = self._view()
+        claim = self._claim(tool_calls_unordered, matches, only=only)
+        return self._over(claim, "tool_calls", view, lambda evaluation: view.named(findings(evaluation).matching))
 
     def used_no_tools(self) -> Handle[None]:
         """Register: no tool was called."""
@@ -117,13 +141,15 @@ class Scope:
         """Register: no tool call failed or was rejected."""
         return self._over(no_failed_actions(), "tool_calls")
 
-    def no_loops(self, *, max_repeats: int = 2) -> Handle[None]:
+    def no_loops(self, *, max_repeats: int = 2, similarity: float | None = None) -> Handle[None]:
         """Register: no call (name and input) and no assistant text came more than `max_repeats` times.
 
         Args:
             max_repeats: How often the same is fine, 1 or more.
+            similarity: From which similarity on, above 0 and at most 1, texts and inputs count as the same; None for
+                equal ones only.
         """
-        return self._over(self._claim(no_loops, max_repeats=max_repeats), "calls_and_texts")
+        return self._over(self._claim(no_loops, max_repeats=max_repeats, similarity=similarity), "tool_calls")
 
     def event(self, match: EventMatch, /) -> Handle[None]:
         """Register: an event was like this."""
@@ -168,15 +194,15 @@ class Scope:
         log = self._state.log
         log.admit()
         view = view or self._view()
-        coverage: str | None
-        if channel in ("status", "events"):
-            evidence: object = view.turns if channel == "status" else view.events
-            coverage = None
-        else:
-            evidence = view.turns if channel == "usage" else view.calls if channel == "tool_calls" else view.calls_and_texts
-            coverage = view.coverage("usage" if channel == "usage" else "tool_calls")[0]
+        sessions = [session.turns for session in self._state.sessions] if _looks_back(claim) else ()
+        evidence = view.evidence_for(claim, sessions)
+        coverage = view.coverage(channel)[0] if channel in ("tool_calls", "usage") else None
         cut = log.evidence.cut(view.cut)
         return Handle(log, log.check_scope(claim, evidence, cut, self._scope_name, coverage, yields))
 
     def _view(self) -> View:
         raise TypeError(f"{type(self).__name__} must define _view()")
+
+
+def _looks_back(claim: ScopeMatch) -> bool:
+    return isinstance(claim, CallMatch) and claim._reads_turns

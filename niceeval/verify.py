@@ -139,7 +139,7 @@ class Attempt:
         if not isinstance(match, BooleanMatch | ScoreMatch):
             raise RecordError(f"{match!r} is no match that can be evaluated over a subject")
         if self.is_cut(digest):
-            return match.evaluate(self.view(digest).evidence_for(match))
+            return match.evaluate(self.view(digest).evidence_for(match, self.sessions))
         return match.evaluate(self.value(digest))
 
 

@@ -8,8 +8,10 @@ import attrs
 from niceeval.reply import Coverage
 from niceeval.tool_call import ToolCall
 from niceeval.turn_record import TurnRecord
-from niceeval_expect._event_scope import EventScope
-from niceeval_expect._tool_scope import CallScope
+from niceeval_expect import Match
+from niceeval_expect._call_scope import CallMatch, CallScope
+from niceeval_expect._event_scope import EventScope, EventScopeMatch
+from niceeval_expect._timeline import TurnTrace
 from niceeval_expect._turn_scope import TurnScope
 
 __all__ = ["View"]
@@ -103,10 +105,29 @@ class View:
                 for record in self._records()
                 for place, text in enumerate(record.evidence.messages or ())
             )
-            self._with_texts = attrs.evolve(
-                self.calls, texts=texts, texts_coverage=coverage, texts_reason=reason
-            )
+            self._with_texts = attrs.evolve(self.calls, texts=texts, texts_coverage=coverage, texts_reason=reason)
         return self._with_texts
+
+    def evidence_for(self, match: Match, sessions: Sequence[Sequence[TurnRecord]] = ()) -> object:
+        """Return what a claim over this cut reads.
+
+        Args:
+            match: The claim.
+            sessions: All turns of each session: a claim about what an agent had been shown looks back, beyond the cut.
+        """
+        if isinstance(match, CallMatch):
+            if match._reads_turns:
+                return attrs.evolve(self.calls, turns=tuple(map(_trace, self._from_the_start(sessions))))
+            return self.calls_and_texts if match._reads_texts else self.calls
+        return self.events if isinstance(match, EventScopeMatch) else self.turns
+
+    def _from_the_start(self, sessions: Sequence[Sequence[TurnRecord]]) -> Iterator[TurnRecord]:
+        """Yield the turns of the cut, and those before it in the same sessions."""
+        for turns in self.sessions:
+            if turns:
+                session, first = turns[0].session, turns[0].index
+                yield from sessions[session][:first] if session < len(sessions) else ()
+                yield from turns
 
     @property
     def events(self) -> EventScope:
@@ -156,3 +177,13 @@ class View:
             for place, call in enumerate(record.evidence.tool_calls or ())
         }
         return tuple(by_ref[ref] for ref in refs if ref in by_ref)
+
+
+def _trace(record: TurnRecord) -> TurnTrace:
+    turn = record.evidence
+    gap = None
+    if turn.coverage.get("tool_calls", "none") != "complete":
+        gap = turn.reasons.get("tool_calls") or f"not all tool calls of turn {record.index + 1} were reported"
+    said = None if "input" in turn.reasons else turn.input
+    ref = f"s{record.session}.t{record.index}"
+    return TurnTrace(ref, said, turn.tool_calls or (), turn.reported_events, gap)

@@ -1,7 +1,7 @@
 """The tool calls of a scope, as far as they were reported, and the kind of claims about them."""
 
 from collections.abc import Iterable
-from typing import final
+from typing import ClassVar, final
 
 import attrs
 
@@ -12,7 +12,7 @@ from niceeval_expect._scope import Coverage, Ref, ScopeMatch, gap_in
 from niceeval_expect._shown import seen_in_turns
 from niceeval_expect._timeline import TurnTrace
 
-__all__ = ["CallMatch", "CallScope"]
+__all__ = ["CallMatch", "CallScope", "looks_back"]
 
 
 @final
@@ -68,6 +68,7 @@ class CallMatch(ScopeMatch):
     """A claim about a `CallScope`."""
 
     __slots__ = ()
+    _reads_texts: ClassVar[bool] = False
 
     @property
     def _reads_turns(self) -> bool:

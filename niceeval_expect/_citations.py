@@ -56,7 +56,7 @@ class _CitesOnly(ValueMatch):
         if invented:
             return self._explain(invented, len(cited), subject, pointer)
         if len(cited) < self._min_citations:
-            message = f"cites {plural(len(cited), 'time')}, at least {self._min_citations:,} wanted"
+            message = f"holds {plural(len(cited), 'citation')}, at least {self._min_citations:,} wanted"
             return mismatched("no-citation", message, pointer, received=subject, examined=len(cited))
         return examined(len(cited), "citation")
 

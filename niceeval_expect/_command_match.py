@@ -1,9 +1,8 @@
 """The match over a command line: which program it runs, with which first arguments, and without which others."""
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
@@ -12,14 +11,16 @@ from niceeval_expect._evaluation import MATCHED, MAX_SAMPLES, Evaluation, cut_te
 from niceeval_expect._match import ValueMatch
 from niceeval_expect._paths import Blocked, Path, Step, parse_path, resolve
 from niceeval_expect._pointer import from_segments
-from niceeval_expect._shell import ANY_WORDS, HOLE, Script, readable
-from niceeval_expect._shell_commands import commands_of_argv, commands_of_text, may_be, name_of
+from niceeval_expect._shell_holes import ANY_WORDS, HOLE, has_hole, may_be, name_of, readable
 from niceeval_expect._spec import register
+
+if TYPE_CHECKING:
+    from niceeval_expect._shell import Script
 
 __all__ = ["COMMAND_KEYS", "command_match", "tokens_argument"]
 
 COMMAND_KEYS: Final = ("command", "cmd")
-_HOLES: Final = (HOLE, ANY_WORDS)
+_SAFE: Final = re.compile(r"[\w@%+=:,./*?~-]+")
 _GLOB: Final = re.compile(r"[*?]|.\[|\[.")
 
 
@@ -52,13 +53,15 @@ class _CommandMatch(ValueMatch):
             value, place = _with_args(value, key), f"{place}/{key}"
         if is_absent(value):
             return unavailable(value.reason, place)
-        if isinstance(value, str):
-            return self._decide(commands_of_text(value), value, place)
-        if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
-            return self._decide(commands_of_argv(value), value, place)
+        if isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(w, str) for w in value)):
+            # Imported when a first command is read, as its patterns take a while to compile.
+            from niceeval_expect._shell_commands import commands_of_argv, commands_of_text
+
+            script = commands_of_text(value) if isinstance(value, str) else commands_of_argv(value)
+            return self._decide(script, value, place)
         return wrong_type("a command as text or as a list of words", value, place)
 
-    def _decide(self, script: Script, received: object, place: str) -> Evaluation:
+    def _decide(self, script: "Script", received: object, place: str) -> Evaluation:
         doubt: tuple[str, ...] | None = None
         for words in script.commands:
             said = self._holds(words)
@@ -76,7 +79,7 @@ class _CommandMatch(ValueMatch):
     def _holds(self, words: tuple[str, ...]) -> bool | None:
         """Tell whether one simple command is like this; None where it is only known when it runs."""
         first, arguments = words[0], words[1:]
-        known = not any(hole in first for hole in _HOLES) and not (len(first) > 1 and _GLOB.search(first))
+        known = not has_hole(first) and not (len(first) > 1 and _GLOB.search(first))
         if known and not self._is_executable(first):
             return False
         if not known and HOLE in first and ANY_WORDS not in first and not self._may_be_executable(first):
@@ -104,7 +107,7 @@ class _CommandMatch(ValueMatch):
     def _may_be_executable(self, word: str) -> bool:
         return may_be(word, self.executable) or ("/" not in self.executable and may_be(name_of(word), self.executable))
 
-    def _why_not(self, script: Script) -> str:
+    def _why_not(self, script: "Script") -> str:
         if not script.commands:
             return "there is no command in it"
         same = [words for words in script.commands if self._is_executable(words[0])]
@@ -117,7 +120,7 @@ class _CommandMatch(ValueMatch):
         return f"{self.executable} is not run; run are {', '.join(cut_text(n, 80) for n in names[:MAX_SAMPLES])}{more}"
 
     def _start(self) -> str:
-        return shlex.join(self.args_start)
+        return " ".join(map(_written, self.args_start))
 
 
 def _with_args(value: Mapping[Any, Any], key: str) -> Any:
@@ -137,9 +140,13 @@ def _blocked(blocked: Blocked, subject: object, pointer: str) -> Evaluation:
 
 
 def _shown(words: Iterable[str]) -> str:
-    return cut_text(
-        " ".join(readable(word) if any(h in word for h in _HOLES) else shlex.quote(word) for word in words), 120
-    )
+    return cut_text(" ".join(map(_written, words)), 120)
+
+
+def _written(word: str) -> str:
+    if has_hole(word) or _SAFE.fullmatch(word):
+        return readable(word)
+    return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
 def _sampled(received: object) -> object:

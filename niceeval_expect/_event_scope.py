@@ -12,7 +12,7 @@ from niceeval_expect._order import in_order
 from niceeval_expect._scope import Coverage, Ref, ScopeMatch, Tally, conclude, gap_in, tally
 from niceeval_expect._spec import register
 
-__all__ = ["EventScope", "event", "event_order", "not_event"]
+__all__ = ["EventScope", "EventScopeMatch", "event", "event_order", "not_event"]
 
 
 @final
@@ -42,7 +42,7 @@ class EventScope:
         return next((reason for kind, reason in self.gaps.items() if kind in kinds), None)
 
 
-class _EventScopeMatch(ScopeMatch):
+class EventScopeMatch(ScopeMatch):
     """A claim about an `EventScope`."""
 
     __slots__ = ()
@@ -56,7 +56,7 @@ class _EventScopeMatch(ScopeMatch):
 
 @final
 @attrs.frozen(eq=False, repr=False)
-class _Event(_EventScopeMatch):
+class _Event(EventScopeMatch):
     _spec_name = "event"
     event: EventMatch
     denied: bool
@@ -158,7 +158,7 @@ register("not_event", lambda args: not_event(args["event"]))
 
 @final
 @attrs.frozen(eq=False, repr=False)
-class _EventOrder(_EventScopeMatch):
+class _EventOrder(EventScopeMatch):
     _spec_name = "event_order"
     events: tuple[EventMatch, ...]
 

@@ -8,7 +8,7 @@ from niceeval_expect._freeze import rule_inside
 from niceeval_expect._match import Match, ValueMatch
 from niceeval_expect._value import equals
 
-__all__ = ["Facet", "fold_facets", "parts_reject", "plain_or_match", "plain_value", "plainly_differ"]
+__all__ = ["Facet", "fold_facets", "parts_reject", "plain_or_match", "plain_value", "plainly_differ", "required_value"]
 
 Facet: TypeAlias = tuple[str, Evaluation]
 """What is looked at, and what was said of it."""
@@ -80,3 +80,8 @@ def plain_value(value: object) -> object:
     return (
         next(iter(value._args().values())) if isinstance(value, ValueMatch) and value._spec_name == "equals" else value
     )
+
+
+def required_value(match: ValueMatch) -> object:
+    """Return data whose members a matching value has to have: what an `equals` or a `json_match` compares with."""
+    return next(iter(match._args().values())) if match._spec_name in ("equals", "json_match") else match

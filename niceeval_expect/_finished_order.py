@@ -33,7 +33,7 @@ def one_after_the_other(steps: Sequence[ToolMatch], scope: CallScope) -> Evaluat
         chain = _chain(seen, known, session, surely=True)
         if chain is not None:
             return conclude("matched", "matched", "", found=Findings(chain), examined=examined)
-    maybe = next((found for name in sessions if (found := _chain(seen, known, name, surely=False))), None)
+    maybe = next((way for name in sessions if (way := _chain(seen, known, name, surely=False))), None)
     candidates = tuple(dict.fromkeys(ref for step in seen for ref in list(step)[:2]))[:MAX_SAMPLES]
     found = Findings((), candidates)
     children = tuple(_told(step, what, known) for step, what in zip(seen, expected, strict=True))

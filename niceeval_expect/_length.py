@@ -64,7 +64,8 @@ class _Length(ValueMatch):
         ):
             return MATCHED
         wanted = " and ".join(f"{name.replace('_', ' ')} {bound}" for name, bound in self._bounds().items())
-        return mismatched("length", f"has {size} {unit}", pointer, expected=f"{wanted} {unit}", received=subject)
+        has = f"has {size} {unit[:-1] if size == 1 else unit}"
+        return mismatched("length", has, pointer, expected=f"{wanted} {unit}", received=subject)
 
 
 def length(

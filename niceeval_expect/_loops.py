@@ -53,8 +53,8 @@ class _Unread:
         self.others = 0
 
 
-def _group_calls(scope: CallScope) -> tuple[list[_Group], dict[str, _Unread]]:
-    """Return the groups of equal calls, and by tool the calls that may belong to any of its groups."""
+def _group_calls(scope: CallScope) -> tuple[list[_Group], dict[tuple[str | None, str], _Unread]]:
+    """Return the groups of equal calls, and by server and tool the calls that may belong to any of its groups."""
     groups: dict[Hashable, _Group] = {}
     unread: dict[tuple[str | None, str], _Unread] = {}
     for ref, call in scope.calls:
@@ -71,10 +71,7 @@ def _group_calls(scope: CallScope) -> tuple[list[_Group], dict[str, _Unread]]:
         if group is None:
             group = groups[key] = _Group(call.name, call.input, call.server)
         group.refs.append(ref)
-    for (tool, _), group in ((key, group) for key, group in groups.items() if isinstance(key, tuple)):
-        if tool in unread:
-            unread[tool].others = max(unread[tool].others, len(group.refs))
-    return list(groups.values()), {name: doubt for (_, name), doubt in unread.items()}
+    return list(groups.values()), unread
 
 
 def _group_texts(scope: CallScope) -> list[_Group]:
@@ -86,9 +83,10 @@ def _group_texts(scope: CallScope) -> list[_Group]:
     return list(groups.values())
 
 
-def _merge_alike(groups: Iterable[_Group], similarity: float) -> list[_Group]:
+def _merge_alike(groups: Iterable[_Group], similarity: float, scope: CallScope) -> list[_Group]:
     """Return the groups with those merged whose texts, or whose inputs for one tool, are nearly the same."""
     merged: list[_Group] = []
+    order = {ref: place for place, (ref, _) in enumerate((*scope.calls, *scope.texts))}
     by_tool: dict[tuple[str | None, str | None], list[_Group]] = {}
     for group in groups:
         by_tool.setdefault((group.server, group.tool), []).append(group)
@@ -99,6 +97,8 @@ def _merge_alike(groups: Iterable[_Group], similarity: float) -> list[_Group]:
                 members[leader].refs += members[place].refs
                 members[leader].alike = True
         merged += [group for place, group in enumerate(members) if leaders[place] == place]
+    for group in merged:
+        group.refs.sort(key=order.__getitem__)
     return merged
 
 
@@ -112,6 +112,7 @@ def _as_text(group: _Group) -> str:
 @attrs.frozen(eq=False, repr=False)
 class _NoLoops(CallMatch):
     _spec_name = "no_loops"
+    _reads_texts = True
     _positional = 0
     max_repeats: int
     similarity: float | None
@@ -127,7 +128,7 @@ class _NoLoops(CallMatch):
         groups = [*calls, *_group_texts(scope)]
         expected = f"the same call or text at most {times(limit)}"
         if self.similarity is not None:
-            groups = _merge_alike(groups, self.similarity)
+            groups = _merge_alike(groups, self.similarity, scope)
             expected = f"calls or texts that are {self.similarity:g} alike at most {times(limit)}"
         loops = [group for group in groups if len(group.refs) > limit]
         if loops:
@@ -137,9 +138,13 @@ class _NoLoops(CallMatch):
                 "mismatched", "loop", worst.told(limit).message, found=Findings(tuple(worst.refs)), examined=examined,
                 expected=expected, received=len(worst.refs), children=children, truncated=len(loops) > MAX_SAMPLES,
             )  # fmt: skip
+        for group in groups:
+            doubt = unread.get((group.server, group.tool)) if group.tool is not None else None
+            if doubt is not None:
+                doubt.others = max(doubt.others, len(group.refs))
         doubts = [
             f"the input of {doubt.total} call(s) of {tool[:80]}, first at {doubt.first}, is unknown and may repeat one"
-            for tool, doubt in unread.items()
+            for (_, tool), doubt in unread.items()
             if decide_count(doubt.others, doubt.total, 0, limit) != "matched"
         ]
         gaps = [gap for gap in (scope.gap, scope.texts_gap) if gap is not None]

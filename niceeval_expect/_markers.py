@@ -14,6 +14,7 @@ DEFAULT_MARKER: Final = r"\[(\d+(?:\s*[,;]\s*\d+)*)\]"
 """A number in square brackets, or several: ``[4102]``, ``[4102, 4188]``."""
 
 _BUDGET: Final = 0.1
+_BUDGET_PER_CHARACTER: Final = 2e-6
 
 
 @attrs.frozen
@@ -40,9 +41,9 @@ class Marker:
         """Return the markers of a text in order; what the groups captured is their text, else all of it.
 
         Raises:
-            TimeoutError: When the search takes longer than 0.1 s.
+            TimeoutError: When the search takes longer than 0.1 s and 2 s for each million characters.
         """
-        limit = monotonic() + _BUDGET
+        limit = monotonic() + _BUDGET + len(text) * _BUDGET_PER_CHARACTER
         found: list[Citation] = []
         for match in self._engine.over(text).finditer(text, timeout=_BUDGET, concurrent=True):
             start, end = match.span()

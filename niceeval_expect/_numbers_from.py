@@ -96,8 +96,8 @@ def numbers_from(source: str | Iterable[str], /, *, skip: str | None = None, dec
     r"""Match a text in which every number also stands in the source.
 
     Numbers compare by value (``1,500`` is ``1500.0``), in the digits of any script, with their sign; a percentage is
-    only found in a percentage. What has digits in it and is no plain number (``A-2231``, ``2026-08-01``, ``3 million``) must
-    be written in the source the same way. A text without a number matches, examined 0.
+    only found in a percentage. What has digits in it and is no plain number (``A-2231``, ``2026-08-01``, ``3 million``)
+    must be written in the source the same way. A text without a number matches, examined 0.
 
     It is blind to what a number counts and to how it is used, to numbers in words, and to a number that was rightly
     computed from others: that one mismatches.
@@ -210,9 +210,9 @@ def _times(count: int) -> str:
 def preserves_digits(source: str | Iterable[str], /) -> ValueMatch:
     """Match a text with the same digit sequences as the source, each as often, in any order.
 
-    It is meant for translations and rewrites. A sequence is digits and nothing else, so that ``1,500.00`` in the source and
-    ``1.500,00`` in the answer are the same three; digits of other scripts count as those of ASCII, and leading zeros
-    count. ``1500`` for ``1,500`` mismatches.
+    It is meant for translations and rewrites. A sequence is digits and nothing else, so that ``1,500.00`` in the source
+    and ``1.500,00`` in the answer are the same three; digits of other scripts count as those of ASCII, and leading
+    zeros count. ``1500`` for ``1,500`` mismatches.
 
     It is blind to signs, separators, units and order, and to numbers in words or superscripts.
 

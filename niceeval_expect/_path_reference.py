@@ -14,8 +14,7 @@ from niceeval_expect._equality import as_json, is_absent
 from niceeval_expect._evaluation import MATCHED, Evaluation, cut_text, mismatched, unavailable, wrong_type
 from niceeval_expect._match import ValueMatch
 from niceeval_expect._pointer import child
-from niceeval_expect._shell import ANY_WORDS, HOLE, readable
-from niceeval_expect._shell_commands import commands_of_argv, commands_of_text
+from niceeval_expect._shell_holes import ANY_WORDS, HOLE, has_hole, readable
 from niceeval_expect._spec import register
 
 __all__ = ["references_any_path"]
@@ -57,10 +56,8 @@ class _ReferencesAnyPath(ValueMatch):
         if doubt is not None:
             return doubt
         wanted = " or ".join(self.paths[:8]) + (" …" if len(self.paths) > 8 else "")
-        return mismatched(
-            "path", f"{cut_text(wanted)} is in none of {examined} text{'s' * (examined != 1)}", pointer, expected=repr(self),
-            received=subject,
-        )  # fmt: skip
+        message = f"{cut_text(wanted)} is in none of {examined} text{'s' * (examined != 1)}"
+        return mismatched("path", message, pointer, expected=repr(self), received=subject)
 
     def _worth_a_look(self, text: str) -> bool:
         """Tell at little cost whether a text may refer to a wanted path."""
@@ -74,6 +71,8 @@ class _ReferencesAnyPath(ValueMatch):
             return unavailable(text.reason, place)
         words: Iterable[str]
         if is_command:
+            from niceeval_expect._shell_commands import commands_of_argv, commands_of_text
+
             script = commands_of_text(text) if isinstance(text, str) else commands_of_argv(text)
             gap = script.gap
             words = [word for command in script.commands for word in command] + list(script.others)
@@ -118,7 +117,7 @@ def _may_refer(parts: _Parts, wanted: _Parts, in_shell: bool) -> bool:
     like an end of the wanted path. In a command so are patterns such as ``et*``.
     """
     start = 0
-    while start < len(parts) and (parts[start] == ".." or HOLE in parts[start] or ANY_WORDS in parts[start]):
+    while start < len(parts) and (parts[start] == ".." or has_hole(parts[start])):
         start += 1
     if start:
         return any(_alike(parts[start:], wanted[cut:]) for cut in range(len(wanted)))

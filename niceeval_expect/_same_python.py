@@ -1,7 +1,7 @@
 """Python code that is the same as expected, by its syntax tree."""
 
 import ast
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -11,12 +11,12 @@ from niceeval_expect._python_code import NoCode, PythonSource, parse_python, unf
 from niceeval_expect._sources import options, read_flag
 from niceeval_expect._spec import register
 
-__all__ = ["first_difference", "not_read", "same_python", "shown"]
+__all__ = ["first_difference", "not_read", "same_python"]
 
 _DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _LAYOUT: Final = frozenset({"kind", "type_comment", "type_ignores"})
 
-_Pair = tuple[Any, Any, ast.AST, ast.AST]
+_Places: TypeAlias = tuple[ast.AST | None, ast.AST | None]
 
 
 def not_read(problem: NoCode, subject: str, pointer: str) -> Evaluation:
@@ -26,34 +26,32 @@ def not_read(problem: NoCode, subject: str, pointer: str) -> Evaluation:
     return mismatched(problem.code, f"the text {problem.message}", pointer, received=subject)
 
 
-def first_difference(expected: ast.AST, received: ast.AST, docstrings: bool = True) -> tuple[ast.AST, ast.AST] | None:
-    """Return the innermost nodes around the first place in which two trees differ, or None.
+def first_difference(expected: ast.AST, received: ast.AST, docstrings: bool = True) -> _Places | None:
+    """Return the statements or expressions at the first place in which two trees differ, or None where none does.
 
-    Where code stands, the kind of a text literal and type comments are layout.
+    Where code stands, the kind of a text literal and type comments are layout. A side that has ended gives None.
     """
-    stack: list[_Pair] = [(expected, received, expected, received)]
+    stack: list[tuple[Any, Any, _Places]] = [(expected, received, (expected, received))]
     while stack:
-        one, other, around, near = stack.pop()
+        one, other, places = stack.pop()
+        if isinstance(one, ast.stmt | ast.expr) and isinstance(other, ast.stmt | ast.expr):
+            places = one, other
         if type(one) is not type(other):
-            return around, near
+            return places
         if isinstance(one, ast.AST):
-            # Every statement and expression knows its place; what does not is shown by what it is a part of.
-            if hasattr(one, "lineno"):
-                around, near = one, other
             undocumented = not docstrings and isinstance(one, _DOCUMENTED)
             for name in reversed(one._fields):
-                if name in _LAYOUT:
-                    continue
-                pair = getattr(one, name, None), getattr(other, name, None)
-                if undocumented and name == "body":
-                    pair = _without_docstring(pair[0]), _without_docstring(pair[1])
-                stack.append((*pair, around, near))
+                if name not in _LAYOUT:
+                    pair = getattr(one, name, None), getattr(other, name, None)
+                    if undocumented and name == "body":
+                        pair = _without_docstring(pair[0]), _without_docstring(pair[1])
+                    stack.append((*pair, places))
         elif isinstance(one, list):
             if len(one) != len(other):
-                stack.append((len(one), len(other), *_at_the_end(one, other, around, near)))
-            stack.extend((*pair, around, near) for pair in reversed(list(zip(one, other, strict=False))))
+                stack.append((len(one), len(other), _after_the_end(one, other) or places))
+            stack.extend((*pair, places) for pair in reversed(list(zip(one, other, strict=False))))
         elif one != other and (one == one or other == other):
-            return around, near
+            return places
     return None
 
 
@@ -63,22 +61,21 @@ def _without_docstring(body: Any) -> Any:
     return body[1:] if is_text else body
 
 
-def _at_the_end(one: list[Any], other: list[Any], around: ast.AST, near: ast.AST) -> tuple[ast.AST, ast.AST]:
-    """Return where a list of statements goes on in one tree only."""
+def _after_the_end(one: list[Any], other: list[Any]) -> _Places | None:
+    """Return the first statement that only one of two bodies has."""
     index = min(len(one), len(other))
-    longer = one if len(one) > len(other) else other
-    extra = longer[index]
+    extra = (one if len(one) > len(other) else other)[index]
     if not isinstance(extra, ast.stmt):
-        return around, near
-    return (extra, near) if longer is one else (around, extra)
+        return None
+    return (extra, None) if len(one) > len(other) else (None, extra)
 
 
-def shown(node: ast.AST, source: PythonSource) -> str:
+def _shown(node: ast.AST | None, source: PythonSource) -> str:
     """Return the line of the code on which a node begins."""
     line = getattr(node, "lineno", None)
     # The lines of the parser: a form feed ends none.
     lines = source.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return cut_text(lines[line - 1].strip(), 120) if line and line <= len(lines) else "(nothing)"
+    return repr(cut_text(lines[line - 1].strip(), 120)) if line and line <= len(lines) else "nothing more"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -112,10 +109,11 @@ class _SamePython(ValueMatch):
         differing = first_difference(self._source.tree, read.tree, self._docstrings)
         if differing is None:
             return MATCHED
-        wanted, got = shown(differing[0], self._source), shown(differing[1], read)
+        wanted, got = _shown(differing[0], self._source), _shown(differing[1], read)
         line = getattr(differing[1], "lineno", None)
-        where = f"line {line:,} differs" if line else "the code differs"
-        return mismatched("code", f"{where}: expected {wanted!r}, got {got!r}", pointer, expected=wanted, received=got)
+        where = f"line {line:,} differs" if line else "the code ends too early"
+        message = f"{where}: expected {wanted}, got {got}"
+        return mismatched("code", message, pointer, expected=self._expected, received=subject)
 
 
 def same_python(expected: str, /, *, docstrings: bool = False, fenced: bool = False) -> ValueMatch:

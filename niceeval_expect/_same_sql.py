@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from niceeval_expect._evaluation import MATCHED, MAX_SAMPLES, Diagnostic, Evaluation, cut_text, mismatched, wrong_type
+from niceeval_expect._evaluation import (
+    MATCHED,
+    MAX_SAMPLES,
+    Diagnostic,
+    Evaluation,
+    cut_text,
+    mismatched,
+    sample,
+    wrong_type,
+)
 from niceeval_expect._match import ValueMatch
 from niceeval_expect._python_code import NoCode, unfenced
 from niceeval_expect._same_python import not_read
@@ -89,14 +98,25 @@ def _differences(expected: "SqlForm", received: "SqlForm", pointer: str) -> list
     wanted, got = dict(expected.clauses()), dict(received.clauses())
     found: list[Diagnostic] = []
     for name in (*wanted, *(name for name in got if name not in wanted)):
-        one = expected.written(wanted[name]) if name in wanted else None
-        there = received.written(got[name]) if name in got else None
+        one, there = wanted.get(name), got.get(name)
         if one != there:
-            label = "columns" if name == "expressions" else name
-            shown = (f"{cut_text(text, 160)!r}" if text is not None else "nothing" for text in (one, there))
-            message = "{}: expected {}, got {}".format(label, *shown)
-            found.append(Diagnostic(name, message, pointer, one, there))
+            found.append(
+                _difference("columns" if name == "expressions" else name, expected, one, received, there, pointer)
+            )
     return found
+
+
+def _difference(
+    label: str, expected: "SqlForm", one: object, received: "SqlForm", other: object, pointer: str
+) -> Diagnostic:
+    wanted, got = (None if part is None else form.written(part) for form, part in ((expected, one), (received, other)))
+    if wanted == got:
+        # Redundant parentheses are gone from both, so that the two may read alike.
+        return Diagnostic(
+            label, f"{label}: the parts of {cut_text(wanted or '', 160)!r} are grouped differently", pointer
+        )
+    shown = (f"{cut_text(text, 160)!r}" if text is not None else "nothing" for text in (wanted, got))
+    return Diagnostic(label, "{}: expected {}, got {}".format(label, *shown), pointer, sample(wanted), sample(got))
 
 
 def same_sql(

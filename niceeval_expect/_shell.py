@@ -9,9 +9,9 @@ from typing import Final, final
 
 import attrs
 
-from niceeval_expect._shell_words import ANY_WORDS, HOLE, InvalidError, NotReadError, WordReader
+from niceeval_expect._shell_words import InvalidError, NotReadError, WordReader
 
-__all__ = ["ANY_WORDS", "HOLE", "Script", "read_script", "readable"]
+__all__ = ["Script", "read_script"]
 
 _ENDS: Final = frozenset(" \t\n;&|()<>")
 _REDIRECT: Final = re.compile(r"(?:[0-9]+|\{[A-Za-z_]\w*\})?(?:<<<|<<-?|<>|<&|>>|>\||>&|<|>)|&>>?")
@@ -55,11 +55,6 @@ def read_script(text: str) -> Script:
     except InvalidError as problem:
         return Script((), (), str(problem), invalid=True)
     return Script(tuple(reader.commands), tuple(reader.others))
-
-
-def readable(word: str) -> str:
-    """Return a word for a person, with ``$…`` for its holes."""
-    return word.replace(HOLE, "$…").replace(ANY_WORDS, "$…")
 
 
 @final

@@ -1,6 +1,5 @@
 """The commands that a command line runs, as far as its text says: those behind ``sudo`` and in ``bash -c`` included."""
 
-import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -8,9 +7,10 @@ from typing import Final
 
 import attrs
 
-from niceeval_expect._shell import ANY_WORDS, HOLE, Script, read_script
+from niceeval_expect._shell import Script, read_script
+from niceeval_expect._shell_holes import name_of
 
-__all__ = ["commands_of_argv", "commands_of_text", "may_be", "name_of"]
+__all__ = ["commands_of_argv", "commands_of_text"]
 
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 # Commands that run the command in their arguments: which of their options take a value of its own word, and how many
@@ -58,18 +58,6 @@ def commands_of_argv(argv: Sequence[str]) -> Script:
 @lru_cache(maxsize=512)
 def _cached(text: str) -> Script:
     return _opened(read_script(text))
-
-
-def name_of(word: str) -> str:
-    """Return the name of a command without the path to it."""
-    return posixpath.basename(word) or word
-
-
-def may_be(word: str, token: str) -> bool:
-    """Tell whether a word with holes may turn out to be the token, among others."""
-    if ANY_WORDS in word:
-        return True
-    return HOLE in word and re.fullmatch(".*".join(map(re.escape, word.split(HOLE))), token, re.DOTALL) is not None
 
 
 def _opened(script: Script) -> Script:

@@ -3,12 +3,9 @@
 import re
 from typing import Final, Never
 
-__all__ = ["ANY_WORDS", "HOLE", "InvalidError", "NotReadError", "WordReader"]
+from niceeval_expect._shell_holes import ANY_WORDS, HOLE
 
-HOLE: Final = "\ufdd0"
-"""Stands in a word for text that is only known when it runs."""
-ANY_WORDS: Final = "\ufdd1"
-"""The same without quotes around it: it may become several words, or none."""
+__all__ = ["InvalidError", "NotReadError", "WordReader"]
 
 _MAX_DEPTH: Final = 40
 _ENDS: Final = frozenset(" \t\n;&|()<>")

@@ -18,10 +18,10 @@ from niceeval_expect._python_code import NoCode
 __all__ = ["SqlForm", "read_dialect", "read_sql"]
 
 _MAX_SQL: Final = 100_000
+_MAX_TOKENS: Final = 4_000
+"""Resolving names takes time by the square in the worst case: seconds beyond this."""
 _MAX_DEPTH: Final = 60
-_STARTS: Final = frozenset(
-    {"SELECT", "WITH", "FROM", "VALUES", "INSERT", "UPDATE", "DELETE", "MERGE", "("}
-)
+_STARTS: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES", "INSERT", "UPDATE", "DELETE", "MERGE", "("})
 _STATEMENTS: Final = (exp.Query, exp.Values, exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _FLIPPED: Final[dict[type[exp.Expr], type[exp.Binary]]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 # No identifier that anyone writes looks like these.
@@ -88,6 +88,8 @@ def _parse(text: str, dialect: Dialect) -> exp.Expr | NoCode:
         tokens.pop()
     if not tokens:
         return NoCode("no-code", "holds no SQL")
+    if len(tokens) > _MAX_TOKENS:
+        return NoCode("size", f"is too long to be read as SQL: {len(tokens):,} tokens, {_MAX_TOKENS:,} at most")
     if tokens[0].text.upper() not in _STARTS:
         return NoCode("no-code", f"is no SQL statement: it begins with {tokens[0].text!r:.80}")
     depth = 0
@@ -108,20 +110,28 @@ def _form(tree: exp.Expr, dialect: Dialect, column_names: bool) -> SqlForm:
     while isinstance(tree, exp.Subquery) and tree.is_wrapper:
         tree = tree.this
     named = normalize_identifiers(tree.copy(), dialect=dialect)
-    qualified = isinstance(tree, exp.Query)
+    qualified = isinstance(tree, exp.Query) and not _merges_columns(tree)
     if qualified:
         try:
             named = qualify(
                 named, dialect=dialect, validate_qualify_columns=False, quote_identifiers=False, identify=False
             )
             _Aliases(named, column_names).number()
-        except SqlglotError:
+        except RecursionError:
+            raise
+        except Exception:
             # Names that cannot be resolved: the statement is compared with the names as they are.
             qualified, named = False, normalize_identifiers(tree.copy(), dialect=dialect)
     for identifier in named.find_all(exp.Identifier):
         # Case was settled by the dialect's rule; the quotes say nothing more.
         identifier.set("quoted", False)
     return SqlForm(_settled(named, dialect, isinstance(tree, exp.Query)), qualified, dialect)
+
+
+def _merges_columns(tree: exp.Expr) -> bool:
+    """Return whether USING decides which columns a star stands for; qualified names would lose that."""
+    using = any(join.args.get("using") or join.method for join in tree.find_all(exp.Join))
+    return using and any(isinstance(star.parent, exp.Select | exp.Column) for star in tree.find_all(exp.Star))
 
 
 class _Aliases:
@@ -150,9 +160,12 @@ class _Aliases:
                 self._rename_table(node, aliases[name][0])
                 if isinstance(node, exp.Table) and id(source) in with_names:
                     self._rename(node, "this", with_names[id(source)])
+            # In a subquery a bare name may be a column of the query around it.
+            only = next(iter(aliases)) if len(aliases) == 1 and not scope.is_subquery else ""
             for column in scope.columns:
-                if column.table in aliases:
-                    alias, names = aliases[column.table]
+                table = column.table or (only if column.parent_select is scope.expression else "")
+                if table in aliases:
+                    alias, names = aliases[table]
                     self._rename(column, "table", alias)
                     if column.name in names:
                         self._rename(column, "this", names[column.name])
@@ -163,13 +176,13 @@ class _Aliases:
         self._renames.append(functools.partial(node.set, place, exp.to_identifier(name)))
 
     def _rename_table(self, node: exp.Expr, name: str) -> None:
+        if isinstance(node.parent, exp.Subquery) and isinstance(node, exp.Query):
+            node = node.parent
         alias = node.args.get("alias")
         if isinstance(alias, exp.TableAlias):
             self._rename(alias, "this", name)
         else:
-            self._renames.append(
-                functools.partial(node.set, "alias", exp.TableAlias(this=exp.to_identifier(name)))
-            )
+            self._renames.append(functools.partial(node.set, "alias", exp.TableAlias(this=exp.to_identifier(name))))
 
     def _number_outputs(self, query: exp.Expr) -> dict[str, str]:
         """Number the columns that a query gives by position, where each has a name of its own; returns old to new."""

@@ -10,6 +10,7 @@ import attrs
 __all__ = ["Tolerance", "exact", "is_finite", "is_number", "number_argument", "tolerance_argument"]
 
 _MARGIN: Final = 1e-9
+_MAX_EXPONENT: Final = 100_000
 
 
 def is_number(value: object) -> TypeGuard[int | float | Decimal | Fraction]:
@@ -25,7 +26,13 @@ def is_finite(value: int | float | Decimal | Fraction) -> bool:
 
 
 def exact(value: int | float | Decimal | Fraction) -> Fraction:
-    """Return a finite number exactly; a float by its shortest decimal form, as everywhere in comparisons."""
+    """Return a finite number exactly; a float by its shortest decimal form, as everywhere in comparisons.
+
+    Raises:
+        OverflowError: If it is a Decimal whose exponent would take more memory than there is.
+    """
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _MAX_EXPONENT:
+        raise OverflowError(f"{value!s:.40} is out of all proportion")
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 
@@ -74,6 +81,10 @@ def number_argument(name: str, value: object) -> Any:
         raise TypeError(f"{name}() takes a number, got {value!r:.200}{hint}")
     if not is_finite(value):
         raise ValueError(f"{name}() takes a finite number, got {value!r}")
+    try:
+        exact(value)
+    except OverflowError as error:
+        raise ValueError(f"{name}() takes a number of reasonable size: {error}") from None
     return value
 
 

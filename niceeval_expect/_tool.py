@@ -7,7 +7,7 @@ import attrs
 
 from niceeval_expect._counted import CountedToolMatch, ToolCallLike, ToolMatch
 from niceeval_expect._evaluation import MATCHED, Diagnostic, Evaluation, mismatched, unavailable, wrong_type
-from niceeval_expect._facets import Facet, fold_facets, plain_or_match, plain_value, plainly_differ
+from niceeval_expect._facets import Facet, fold_facets, plain_or_match, plain_value, plainly_differ, required_value
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import ValueMatch, evaluate_part
 from niceeval_expect._spec import register
@@ -46,7 +46,7 @@ class _ToolMatch(ToolMatch):
             return True
         if self.status is not None and call.status is not None and call.status != self.status:
             return True
-        return plainly_differ(plain_value(self.input), call.input) if self.input is not None else False
+        return plainly_differ(required_value(self.input), call.input) if self.input is not None else False
 
     def _tools(self) -> tuple[str, ...]:
         return (self.name,)

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import attrs
 
-from niceeval_expect._call_scope import CallMatch, CallScope
+from niceeval_expect._call_scope import CallMatch, CallScope, looks_back
 from niceeval_expect._evaluation import MAX_SAMPLES, Absent, Diagnostic, Evaluation, Outcome, sample, unavailable
 from niceeval_expect._match import Match, evaluate_part
 from niceeval_expect._scope import Ref, ScopeMatch, Tally, conclude, tally, times
@@ -27,6 +27,10 @@ class _CalledTool(CallMatch):
 
     def _parts(self) -> tuple[object, ...]:
         return (self.tool,)
+
+    @property
+    def _reads_turns(self) -> bool:
+        return looks_back(self.tool)
 
     def _over(self, scope: CallScope) -> Evaluation:
         tool = self.tool
@@ -128,6 +132,10 @@ class _NotCalledTool(CallMatch):
 
     def _parts(self) -> tuple[object, ...]:
         return (self.tool,)
+
+    @property
+    def _reads_turns(self) -> bool:
+        return looks_back(self.tool)
 
     def _over(self, scope: CallScope) -> Evaluation:
         tool = self.tool

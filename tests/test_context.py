@@ -50,6 +50,14 @@ async def run(body: Body, agent: Any, style: str = "pass", **limits: Any) -> Att
     return result.attempts[-1]
 
 
+async def swallowed(body: Body, agent: Any = None) -> str:
+    """Return the reason of an attempt whose body ended well, and which is errored for a mistake all the same."""
+    result = await run(body, agent)
+    assert (result.status, result.error) == ("errored", None), result.reason
+    assert "tests/test_context.py:" in (result.reason or "")
+    return result.reason or ""
+
+
 # -- typed output
 
 
@@ -165,7 +173,7 @@ async def test_an_output_type_that_is_none_is_refused_and_remembered() -> None:
         with pytest.raises((TypeError, ValueError)):
             await t.send("x", output=wrong)
 
-    assert (await run(body, ["x"])).status == "errored"
+    assert await swallowed(body, ["x"])
 
 
 async def test_data_that_nobody_gave_is_absent_to_every_check() -> None:
@@ -202,7 +210,7 @@ async def test_a_message_is_text(wrong: Any) -> None:
         with pytest.raises(TypeError, match="text"):
             await t.send(wrong)
 
-    assert (await run(body, ["x"])).status == "errored"
+    assert await swallowed(body, ["x"])
 
 
 @pytest.mark.parametrize("wrong", [0, -1, "4", True, float("nan"), float("inf")])
@@ -212,7 +220,7 @@ async def test_a_timeout_is_a_number_of_seconds(wrong: Any) -> None:
         with pytest.raises(TypeError, match="seconds"):
             await t.send("x", timeout=wrong)
 
-    assert (await run(body, ["x"])).status == "errored"
+    assert await swallowed(body, ["x"])
 
 
 async def test_an_eval_that_sends_without_an_agent_says_how_to_name_one() -> None:
@@ -454,9 +462,11 @@ async def test_a_score_can_be_skipped() -> None:
 @pytest.mark.parametrize("reason", ["", "  ", None, 3])
 async def test_a_skip_without_a_reason_is_refused(reason: Any) -> None:
     async def body(t: EvalContext) -> None:
-        t.skip(reason)
+        t.check("a", equals("a"))
+        with pytest.raises(TypeError, match="skip"):
+            t.skip(reason)
 
-    assert (await run(body, None)).status == "errored"
+    assert await swallowed(body, None)
 
 
 # -- groups, notes, numbers
@@ -503,7 +513,7 @@ async def test_a_group_needs_a_title(title: Any) -> None:
         with pytest.raises(TypeError, match="title"), t.group(title):
             pass
 
-    assert (await run(body, None)).status == "errored"
+    assert await swallowed(body, None)
 
 
 async def test_attempts_are_numbered_from_one_and_start_from_nothing() -> None:
@@ -588,7 +598,7 @@ async def test_an_observed_conversation_needs_no_agent_and_takes_no_message() ->
             await session.send("more")
 
     result = await run(body, None)
-    assert result.status == "errored"
+    assert (result.status, result.error) == ("errored", None)
     assert [item.requirement for item in result.assertions] == ["said", "no tools"]
     assert result.inputs == ("Where is it?", "Thanks")
 
@@ -600,7 +610,7 @@ async def test_only_a_transcript_can_be_observed(wrong: Any) -> None:
         with pytest.raises(TypeError, match="transcript"):
             t.observe(wrong)
 
-    assert (await run(body, None)).status == "errored"
+    assert await swallowed(body, None)
 
 
 # -- the end

@@ -1,4 +1,5 @@
 import base64
+import html
 import itertools
 import json
 import os
@@ -107,6 +108,8 @@ def test_every_listed_form_of_a_secret_is_replaced_in_text(form: str, around: st
         lambda secret: {secret: 1, "x" + secret: 2},
         lambda secret: f"https://api.test/v1?key={quote(secret, safe='')}",
         lambda secret: json.dumps({"arguments": json.dumps({"key": secret})}),
+        lambda secret: f"https://api.test/v1?filter={quote(json.dumps({'key': secret}), safe='')}",
+        lambda secret: f"<p>no such key: {html.escape(secret)}</p>",
         lambda secret: b"\x00\xff" + secret.encode() + b"\xfe",
         lambda secret: bytearray(b"1" + secret.encode()),
         lambda secret: (1, {2: secret}, {secret}, frozenset({(secret,)})),

@@ -574,5 +574,5 @@ async def test_wrong_arguments_are_refused_and_remembered(claim: Callable[[Any],
         assert str(caught.value)
 
     result = await run(body, "x")
-    assert result.status == "errored"
+    assert (result.status, result.error) == ("errored", None)
     assert "tests/test_scopes.py:" in (result.reason or "")

@@ -1,12 +1,12 @@
 """One OpenAI chat-completions message at a time: dicts or SDK objects, checked once, in one shape."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 import attrs
 
 from niceeval.agents._arguments import parse_arguments
+from niceeval.agents._unparsed_calls import looks_like_a_call
 from niceeval.tool_call import ToolCall
 from niceeval_expect._evaluation import Absent
 
@@ -15,12 +15,6 @@ __all__ = ["RawCall", "RawMessage", "read_messages"]
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 _TEXT_PARTS: Final = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _SHOWN: Final = 2_000
-
-# How models write a call as text when the server that runs them does not parse it.
-_UNPARSED_CALL: Final = re.compile(
-    r"<tool_calls?[\s>]|<function_calls?[\s>]|<function=|<invoke name=|<\|python_tag\|>|<\|tool_calls?[|_]"
-    r"|<｜tool▁calls?▁begin｜>|\[TOOL_CALLS\]"
-)
 
 
 @final
@@ -152,7 +146,7 @@ def _assistant_text(
         text = (text or "") + refusal
     if _get(message, "audio") is not None:
         notes.append(("messages", f"message {index} has audio, which is not text"))
-    if text and not has_calls and _UNPARSED_CALL.search(text):
+    if text and not has_calls and looks_like_a_call(text):
         notes.append(("tool_calls", f"message {index} has text that looks like a tool call nobody parsed"))
     if has_calls:
         return text if text and text.strip() else None

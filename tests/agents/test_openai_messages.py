@@ -341,6 +341,15 @@ class TestContent:
             '[TOOL_CALLS][{"name": "refund"}]',
             '<|python_tag|>{"name": "refund"}',
             '<function_calls>\n<invoke name="refund">',
+            "<TOOL_CALL>refund",
+            "<tool_use><name>refund</name>",
+            '```tool_call\n{"name": "refund"}\n```',
+            '{"name": "refund", "arguments": {"id": 1}}',
+            ' [{"name": "refund", "parameters": {"id": 1}}]\n',
+            "[refund(id=1), notify()]",
+            'functions.refund({"id": 1})',
+            'assistant to=functions.refund {"id": 1}',
+            'Thought: refund it\nAction: refund\nAction Input: {"id": 1}',
         ],
     )
     def test_text_that_looks_like_a_call_nobody_parsed(self, text: str) -> None:
@@ -350,7 +359,23 @@ class TestContent:
         assert "looks like a tool call nobody parsed" in turn.reasons["tool_calls"]
         assert turn.messages == (text,)
 
-    @pytest.mark.parametrize("text", ["abc", "use the tool_call tag", "a < b", "<toolbox>", "[1] TOOL CALLS"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "abc",
+            "use the tool_call tag",
+            "a < b",
+            "<toolbox>",
+            "[1] TOOL CALLS",
+            "[the policy](https://example.com/policy?id=1)",
+            "[1](a=b) is a link.",
+            '{"name": "Ana"}',
+            '{"name": "Ana", "arguments": "none", "verdict": "lost"}',
+            '[{"id": 1}]',
+            "Action: none needed.",
+            "refund(id=1)",
+        ],
+    )
     def test_other_text_does_not(self, text: str) -> None:
         assert only_turn(user("go"), said(text)).coverage["tool_calls"] == "complete"
 

@@ -419,3 +419,11 @@ def test_no_command_and_help_say_what_there_is(project: Any) -> None:
     assert project("run", "--help").code == 0
     assert project("--version").out.startswith("niceeval ")
     assert project("nonsense").code == 2
+
+
+def test_the_package_runs_as_a_module(project: Any) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    shown = subprocess.run(
+        [sys.executable, "-m", "niceeval", "--version"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.startswith("niceeval ")

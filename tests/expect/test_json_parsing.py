@@ -33,8 +33,8 @@ from niceeval_expect import Absent, at, equals, from_spec, includes, json_match,
 def test_json_text_yields_the_parsed_value(text: str, value: Any) -> None:
     found = json_text().evaluate(text)
     assert found.outcome == "matched"
-    assert type(found._produced) is type(value)
-    assert found._produced == value
+    assert type(found.product) is type(value)
+    assert found.product == value
 
 
 REFUSED = [
@@ -93,7 +93,7 @@ def test_what_is_not_json_mismatches_with_its_own_reason(text: str, code: str, p
     found = json_text().evaluate(text)
     assert (found.outcome, found.code) == ("mismatched", code)
     assert part in found.diagnostic.message
-    assert found._produced is None
+    assert found.product is None
     assert (~json_text()).evaluate(text).outcome == "matched"
 
 
@@ -188,7 +188,7 @@ def test_one_value_is_found_in_prose_and_the_evidence_says_which(text: str, valu
         assert (found.outcome, found.code) == ("mismatched", part)
         return
     assert found.outcome == "matched"
-    assert found._produced == value
+    assert found.product == value
     assert part in found.diagnostic.message
 
 
@@ -238,13 +238,13 @@ def test_pick_chooses_among_several(text: str, first: Any, last: Any) -> None:
         ("last", json_text(embedded=True, pick="last"), last),
     ):
         found = match.evaluate(text)
-        assert (found.outcome, found._produced) == ("matched", value)
+        assert (found.outcome, found.product) == ("matched", value)
         assert pick in found.diagnostic.message
 
 
 def test_a_truncated_document_is_never_picked_over() -> None:
     text = '{"a":1} and then {"b": {"c":2},'
-    assert json_text(embedded=True, pick="first").evaluate(text)._produced == {"a": 1}
+    assert json_text(embedded=True, pick="first").evaluate(text).product == {"a": 1}
     assert json_text(embedded=True, pick="last").evaluate(text).code == "truncated"
 
 
@@ -311,10 +311,10 @@ def test_what_is_asked_of_the_value_is_reported_at_its_place_in_it() -> None:
 
 
 def test_an_inner_match_that_yields_a_value_is_yielded_on() -> None:
-    assert json_text(matches(list[int])).evaluate("[1, 2]")._produced == [1, 2]
-    assert json_text(json_match({"a": 1})).evaluate('{"a": 1, "b": 2}')._produced == {"a": 1, "b": 2}
-    assert json_text(json_text()).evaluate('"[1]"')._produced == [1]
-    assert json_text(equals(2)).evaluate("1")._produced is None
+    assert json_text(matches(list[int])).evaluate("[1, 2]").product == [1, 2]
+    assert json_text(json_match({"a": 1})).evaluate('{"a": 1, "b": 2}').product == {"a": 1, "b": 2}
+    assert json_text(json_text()).evaluate('"[1]"').product == [1]
+    assert json_text(equals(2)).evaluate("1").product is None
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_a_measurement_is_no_part_of_a_path() -> None:
 
 
 def test_a_validated_part_is_not_what_the_whole_yields() -> None:
-    assert at("a", matches(int)).evaluate({"a": 1})._produced is None
+    assert at("a", matches(int)).evaluate({"a": 1}).product is None
 
 
 @pytest.mark.parametrize(

@@ -315,11 +315,11 @@ def test_validators_of_the_author() -> None:
 
 
 def test_what_is_yielded() -> None:
-    produced = matches(Gift).evaluate({"qty": 1, "gift": True})._produced
+    produced = matches(Gift).evaluate({"qty": 1, "gift": True}).product
     assert produced == Gift(qty=1, gift=True)
     original = Gift(qty=1, gift=True)
-    assert matches(Gift).evaluate(original)._produced is not original
-    assert matches(Node).evaluate({"name": "a", "items": [{"sku": "b"}]})._produced == Node("a", [Item("b")])
+    assert matches(Gift).evaluate(original).product is not original
+    assert matches(Node).evaluate({"name": "a", "items": [{"sku": "b"}]}).product == Node("a", [Item("b")])
 
 
 def test_absence_inside_is_unavailable() -> None:
