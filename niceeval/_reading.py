@@ -17,13 +17,16 @@ __all__ = ["decisive", "encoded_text", "expected_text", "preview", "received_tex
 _LIMIT: Final = 200
 _HOLDS: Final = frozenset({"matched", "met", "measured"})
 """Codes of parts that explain no failure."""
-_WHOLE: Final = frozenset({"called", "count", "every", "loop", "none", "not", "order"})
+_WHOLE: Final = frozenset({"called", "count", "every", "includes_any", "loop", "none", "not", "order", "unassigned"})
 """Codes that speak about everything in scope: the sentence says what was there, and no single part does."""
-_PHRASES: Final = _WHOLE | {"above", "below", "excludes", "length", "met", "predicate", "range", "type"}
+_COUNTED: Final = frozenset({"has_sections", "includes_url", "length", "occurs", "type"})
+"""Codes whose sentence counts or names what the value itself does not show."""
+_PHRASES: Final = _WHOLE | _COUNTED | {"above", "below", "excludes", "met", "predicate", "range", "tolerance"}
 """Codes whose expectation is wording about the value, and not a value."""
 _POSITIONAL: Final = ("label", "name", "kind", "path", "regex", "text", "low", "high", "of", "predicate")
 """Arguments that a call gives by their place, in the order of their places; a stored spec has its keys sorted."""
 _BOUNDS: Final = frozenset({"at_least", "at_most", "exactly"})
+_LISTS: Final = {"order": ", then ", "unassigned": ", and "}
 _OPTIONS: Final = frozenset({"enum", "literal_error"})
 
 
@@ -133,8 +136,8 @@ def _expected(node: Diagnostic) -> str:
         return "null" if node.code == "value" and node.received is not None else ""
     if isinstance(expected, str) and (node.code in _PHRASES or node.message == "is None"):
         return printable(expected)
-    if isinstance(expected, list) and node.code == "order":
-        return printable(", then ".join(map(str, expected)))
+    if isinstance(expected, list) and node.code in _LISTS:
+        return printable(_LISTS[node.code].join(map(str, expected)))
     if isinstance(expected, list) and (node.code in _OPTIONS or "options" in node.message):
         return f"one of {', '.join(map(_value, expected))}"
     return _value(expected)
@@ -148,7 +151,7 @@ def _received(node: Diagnostic) -> str:
     if node.received is None and node.expected is None:
         return printable(node.message)
     text = _value(node.received)
-    return f"{text} ({printable(node.message)})" if node.code in ("length", "type") and node.message else text
+    return f"{text} ({printable(node.message)})" if node.code in _COUNTED and node.message else text
 
 
 def _witness(node: Diagnostic) -> str:

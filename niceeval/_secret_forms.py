@@ -25,6 +25,8 @@ _PART: Final = 4
 """The least length of a part of a secret, next to a cut, that is taken for one."""
 _CORE: Final = 8
 """The least length of base64 text that is taken for the secret's and not for a coincidence."""
+_SPLIT: Final = 12
+"""The least length of a secret that is looked for in the pieces of a stream."""
 _runs: Final = re.compile(r"[A-Za-z0-9]+").findall
 _numeric: Final = re.compile(r"[-+0-9.eE]+").fullmatch
 _NAMED_ESCAPES: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
@@ -69,12 +71,14 @@ class SecretForms:
     Attributes:
         name: What stands in its place.
         forms: The secret itself, and its base64 at each alignment.
+        halves: The beginning and the end of the secret, as they stand in encoded text; none of a short one.
         exotic: Whether an encoded tree may hold it where no form shows: in a big number, in bytes whose base64 is too
             short to be looked for, in text with surrogates.
     """
 
     name: str
     forms: tuple[_Form, ...] = attrs.field(repr=False)
+    halves: tuple[str, ...] = attrs.field(repr=False)
     exotic: bool
 
     def occurs(self, text: str) -> bool:
@@ -117,7 +121,14 @@ def forms_of(name: str, value: str) -> SecretForms:
     short = any(len(core) < _CORE for core in cores)
     exotic = short or _numeric(value) is not None or any("\ud800" <= character <= "\udfff" for character in value)
     encoded = (_form(core, True) for core in cores if len(core) >= _CORE)
-    return SecretForms(name, (_form(value, False), *encoded), exotic)
+    return SecretForms(name, (_form(value, False), *encoded), _halves(value), exotic)
+
+
+def _halves(value: str) -> tuple[str, ...]:
+    if len(value) < _SPLIT:
+        return ()
+    middle = (len(value) + 1) // 2
+    return tuple(json.dumps(half)[1:-1] for half in (value[:middle], value[-middle:]))
 
 
 @lru_cache(maxsize=256)

@@ -9,27 +9,18 @@ from niceeval._documents import assertion_from_document
 from niceeval.assertions import AssertionLog
 from niceeval.codec import BLOB_LIMIT
 from niceeval.entries import Entry
+from niceeval.entry_documents import entry_document, entry_text, quoted, to_json
 from niceeval.redaction import CUT, Redactor
-from niceeval_expect._evaluation import MATCHED, Diagnostic
-from niceeval_expect._match import ThresholdedMatch
-from niceeval_expect._scope import NOTHING, findings
-from niceeval_expect._spec import is_rebuildable
 
 if TYPE_CHECKING:
     from niceeval.results import AssertionResult
 
-__all__ = ["Sessions", "assertion_result", "attempt_line", "to_json"]
+__all__ = ["Sessions", "assertion_result", "attempt_line"]
 
 Sessions = Callable[[Mapping[str, str]], list[dict[str, Any]]]
 """Gives the sessions as data; texts that are subjects already may be given by reference to their digest."""
 
-MAX_REFERENCES: Final = 256
-"""How many matching tool calls an entry refers to."""
-_POINTS: Final = "points"
-_PLAIN: Final = MATCHED.diagnostic
 _CUT: Final = json.dumps(CUT)[1:-1]
-_encoder: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
-to_json: Final = _encoder.encode
 
 
 def attempt_line(
@@ -49,16 +40,17 @@ def attempt_line(
         blob: Stores large content and returns its digest.
     """
     matches: dict[str, str] = {}
-    entries = "[" + ",".join([_entry_text(log, entry, matches) for entry in log.entries]) + "]"
+    entries = "[" + ",".join([entry_text(log, entry, matches) for entry in log.entries]) + "]"
     known = {text: subject.digest for text, subject in log.evidence.texts() if len(text) > 64}
     subjects = {subject.digest: subject.text for subject in log.evidence.subjects.values()}
     conversation = to_json(sessions(known))
+    start = to_json(head)
     if redactor.secrets:
-        texts = (to_json(head), entries, conversation, *matches.values(), *subjects.values())
+        texts = (start, entries, conversation, *matches.values(), *subjects.values())
         if any(map(redactor.touches, texts)):
             return _redacted_line(head, log, log.entries, matches, to_json(sessions({})), redactor, blob)
     stored = ",".join(_subject(log, digest, text, blob) for digest, text in subjects.items())
-    return _joined(to_json(head), _stored(conversation, blob), stored, matches, entries)
+    return _joined(start, _stored(conversation, blob), stored, matches, entries)
 
 
 def _joined(head: str, sessions: str, subjects: str, matches: Mapping[str, str], entries: str) -> str:
@@ -87,7 +79,7 @@ def _subject(
         return f'"{digest}":{to_json(fields)}'
     if names:
         return f'"{digest}":{to_json(fields)[:-1]},"value":{text}}}'
-    return f'"{digest}":{{"type":{to_json(subject.type)},"size":{subject.size},"value":{text}}}'
+    return f'"{digest}":{{"type":{quoted(subject.type)},"size":{subject.size},"value":{text}}}'
 
 
 def _redacted_line(
@@ -108,7 +100,7 @@ def _redacted_line(
         tree, names = redactor.redact_tree(json.loads(text))
         return to_json(tree), names
 
-    documents = [_entry(log, entry, {}) for entry in entries]
+    documents = [entry_document(log, entry, {}) for entry in entries]
     read = {entry.subject for entry in entries}
     stored, renamed, dirty = [], {}, set()
     for digest, subject in log.evidence.subjects.items():
@@ -136,136 +128,10 @@ def _redacted_line(
     return _joined(clean(to_json(head), cut=True)[0], _stored(conversation, blob), ",".join(stored), specs, cleaned)
 
 
-def _entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
-    """Return one entry as JSON text; what a plain match says over and over is put together once."""
-    evaluation, match = entry.evaluation, entry.match
-    if (
-        evaluation is None
-        or match is None
-        or evaluation.diagnostic is not _PLAIN
-        or entry.kind != "boolean"
-        or entry.points is not None
-        or entry.stops
-        or entry.group
-        or entry.snapshot
-    ):
-        return to_json(_entry(log, entry, matches))
-    fingerprint = match.fingerprint
-    same = (
-        fingerprint, entry.file, entry.line, entry.key, entry.label, entry.gate, log.style, entry.scope, entry.coverage,
-        evaluation.examined,
-    )  # fmt: skip
-    constant = _constants.get(same)
-    if constant is None:
-        constant = _remember(same, _entry(log, entry, {}))
-    if fingerprint not in matches:
-        matches[fingerprint] = match.canonical_spec
-    found = "" if entry.scope == "value" else _references_text(entry)
-    return (
-        f'{{"order":{entry.order},{found}"at":{entry.at:.6f},"took":{entry.took:.6f},'
-        f'"subject":"{entry.subject}",{constant}}}'
-    )
-
-
-_constants: Final[dict[tuple[Any, ...], str]] = {}
-_MAX_CONSTANTS: Final = 4096
-_VARYING: Final = frozenset({"order", "at", "took", "subject", "calls", "candidates"})
-
-
-def _remember(same: tuple[Any, ...], document: Mapping[str, Any]) -> str:
-    """Keep the fields of a plain match's entry that do not change from attempt to attempt, as JSON text."""
-    if len(_constants) >= _MAX_CONSTANTS:
-        _constants.clear()
-    constant = to_json({name: value for name, value in document.items() if name not in _VARYING})[1:-1]
-    _constants[same] = constant
-    return constant
-
-
-def _references_text(entry: Entry) -> str:
-    """Return the references as JSON text: they are made of letters, digits and dots."""
-    found = findings(entry.evaluation) if entry.evaluation is not None else NOTHING
-    calls, candidates = '","'.join(found.matching[:MAX_REFERENCES]), '","'.join(found.candidates)
-    calls, candidates = calls and f'"{calls}"', candidates and f'"{candidates}"'
-    return f'"calls":[{calls}],"candidates":[{candidates}],'
-
-
-def _references(entry: Entry) -> dict[str, Any]:
-    found = findings(entry.evaluation) if entry.evaluation is not None else NOTHING
-    return {"calls": found.matching[:MAX_REFERENCES], "candidates": found.candidates}
-
-
-def _entry(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> dict[str, Any]:
-    """Return one entry as data, fields at their default left out, and add its match's spec to `matches`."""
-    match, evaluation = entry.match, entry.evaluation
-    if match is None:
-        fingerprint = _POINTS
-        matches[fingerprint] = '{"match":"points"}'
-    else:
-        fingerprint = match.fingerprint
-        if fingerprint not in matches:
-            matches[fingerprint] = match.canonical_spec
-    document: dict[str, Any] = {
-        "order": entry.order,
-        "requirement": entry.requirement,
-        "decision": log.decision(entry),
-        "match": fingerprint,
-        "file": entry.file,
-        "line": entry.line,
-        "at": round(entry.at, 6),
-        "took": round(entry.took, 6),
-    }
-    if entry.subject is not None:
-        document["subject"] = entry.subject
-    if evaluation is None:
-        document["outcome"] = "matched" if entry.kind == "points" else "unavailable"
-    elif evaluation.diagnostic is MATCHED.diagnostic:
-        document.update(evaluation.as_document())
-    else:
-        document.update(evaluation.as_document())
-        rederivable = _rederivable(entry, evaluation.diagnostic)
-        if rederivable != "yes":
-            document["rederivable"] = rederivable
-    if match is not None and (entry.snapshot or not is_rebuildable(match.canonical_spec)):
-        document["rederivable"] = "code"
-    _policy(document, log, entry)
-    return document
-
-
-def _policy(document: dict[str, Any], log: AssertionLog, entry: Entry) -> None:
-    if entry.gate:
-        document["gate"] = True
-    for name in ("key", "label", "points", "coverage"):
-        value = getattr(entry, name)
-        if value is not None:
-            document[name] = value
-    if entry.group:
-        document["group"] = entry.group
-    if entry.scope != "value":
-        document["scope"] = entry.scope
-        document.update(_references(entry))
-    if entry.stops:
-        document["stops"] = True
-    if isinstance(entry.match, ThresholdedMatch):
-        document["threshold"] = entry.match.threshold
-    earned = log.earned(entry)
-    if earned is not None:
-        document["earned"] = earned
-
-
-def _rederivable(entry: Entry, diagnostic: Diagnostic) -> str:
-    stack = [diagnostic]
-    while stack:
-        node = stack.pop()
-        if node.code == "budget":
-            return "budget"
-        stack.extend(node.children)
-    return "code" if diagnostic.code == "subject-not-retainable" else "yes"
-
-
 def assertion_result(log: AssertionLog, entry: Entry) -> "AssertionResult":
     """Return the result of one settled entry, as it will be read from the record."""
     matches: dict[str, str] = {}
-    document = _entry(log, entry, matches)
+    document = entry_document(log, entry, matches)
     subject = log.evidence.subjects.get(entry.subject or "")
     redactor = log.redactor()
     if redactor.secrets:

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 import attrs
 
 from niceeval._secret_forms import CUT, SecretForms, forms_of
-from niceeval._secret_trees import needs_look, redact_node
+from niceeval._secret_trees import join_pieces, needs_look, redact_node
 from niceeval_expect._codec import dumps
 
 __all__ = ["CUT", "Redactor", "ShortSecretWarning", "current_redactor", "growing_redactor", "register_secret"]
@@ -40,10 +40,13 @@ class Redactor:
     _exotic: bool = attrs.field(init=False, repr=False)
     # All forms of all secrets, each behind the text without which it cannot be there.
     _probes: tuple[tuple[str, SecretForms], ...] = attrs.field(init=False, repr=False)
+    # Of a secret that is split over two pieces of a stream, one of the two halves is whole.
+    _halves: tuple[str, ...] = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         probes = tuple((form.anchor, secret) for secret in self.secrets for form in secret.forms)
         object.__setattr__(self, "_probes", probes)
+        object.__setattr__(self, "_halves", tuple(half for secret in self.secrets for half in secret.halves))
         object.__setattr__(self, "_exotic", any(secret.exotic for secret in self.secrets))
 
     @classmethod
@@ -70,6 +73,8 @@ class Redactor:
         for anchor, secret in self._probes:
             if anchor in text and secret.occurs(text):
                 return True
+        if any(half in text for half in self._halves):
+            return True
         return self._exotic and needs_look(text)
 
     def redact_text(self, text: str) -> tuple[str, tuple[str, ...]]:
@@ -81,36 +86,45 @@ class Redactor:
         >>> Redactor.of([("API", "sk-secret-1")]).redact_text("key=sk%2Dsecret-1;")
         ('key=[redacted:API];', ('API',))
         """
+        parts: list[str] = []
+        names: set[str] = set()
+        done = 0
+        for start, end, ranks in self._spans(text):
+            parts.append(text[done:start])
+            parts.append(self._stand_in(ranks))
+            names.update(self.secrets[rank].name for rank in ranks)
+            done = end
+        if not names:
+            return text, ()
+        parts.append(text[done:])
+        return "".join(parts), tuple(sorted(names))
+
+    def _stand_in(self, ranks: set[int]) -> str:
+        return f"[redacted:{self.secrets[min(ranks)].name}]"
+
+    def _spans(self, text: str) -> list[tuple[int, int, set[int]]]:
+        """Return what is replaced in a text, in order: from where to where, and which secrets are in it."""
         spans: list[tuple[int, int, int]] = []
         for rank, secret in enumerate(self.secrets):
             if secret.occurs(text):
                 spans.extend((start, end, rank) for start, end in secret.spans(text))
             if CUT in text:
                 spans.extend((start, end, rank) for start, end in secret.cut_spans(text))
-        if not spans:
-            return text, ()
-        spans.sort()
-        parts: list[str] = []
-        done = 0
-        index = 0
-        while index < len(spans):
-            start, end, rank = spans[index]
-            index += 1
-            while index < len(spans) and spans[index][0] < end:
-                end = max(end, spans[index][1])
-                rank = min(rank, spans[index][2])
-                index += 1
-            parts.append(text[done:start])
-            parts.append(f"[redacted:{self.secrets[rank].name}]")
-            done = end
-        parts.append(text[done:])
-        return "".join(parts), tuple(sorted({self.secrets[rank].name for _, _, rank in spans}))
+        merged: list[tuple[int, int, set[int]]] = []
+        for start, end, rank in sorted(spans):
+            if merged and start < merged[-1][1]:
+                first, last, ranks = merged[-1]
+                merged[-1] = (first, max(last, end), ranks | {rank})
+            else:
+                merged.append((start, end, {rank}))
+        return merged
 
     def redact_tree(self, tree: Any) -> tuple[Any, tuple[str, ...]]:
         """Return an encoded tree without any form of a secret in its texts, keys, numbers and bytes, and the names.
 
         The tree itself is not changed, and is returned as it is where nothing was found. What was found in a number or
-        in another value that is no text (a Decimal, a date) makes that value text.
+        in another value that is no text (a Decimal, a date) makes that value text. A secret that the pieces of a list
+        spell only together, as those of a stream do, is replaced in the first of them and taken out of the others.
         """
         if not self.secrets:
             return tree, ()
@@ -123,6 +137,8 @@ class Redactor:
 
         try:
             clean = redact_node(tree, replace)
+            for ranks in join_pieces(clean, self._spans, self._stand_in):
+                names.update(self.secrets[rank].name for rank in ranks)
         except RecursionError:
             # Those who called had nearly used up the stack; the text of the tree is safe to keep.
             clean = replace(dumps(tree))

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
@@ -74,7 +74,7 @@ def _without(markers: list[Citation], span: Span) -> str:
         return span.text
     parts, at = [], span.start
     for citation in markers:
-        parts.append(span.text[max(0, at - span.start) : max(0, citation.start - span.start)])
+        parts.append(span.text[max(0, at - span.start) : max(0, citation.start - span.start)].rstrip())
         at = citation.end
     parts.append(span.text[max(0, at - span.start) :])
     return "".join(parts).strip()
@@ -123,7 +123,7 @@ class _EveryClaimCited(ValueMatch):
         claims, undecided = self._claims(sentences, pointer)
         uncited = [claim.span for claim in claims if not claim.markers]
         if uncited:
-            return _explain(uncited, len(claims), self._marker, subject, pointer)
+            return _explain(uncited, len(claims), subject, pointer)
         if undecided is not None:
             return attrs.evolve(undecided, examined=len(claims))
         if not claims and not self._if_any:
@@ -147,7 +147,7 @@ class _EveryClaimCited(ValueMatch):
         return claims, undecided
 
 
-def _explain(uncited: list[Span], total: int, marker: Marker, text: str, pointer: str) -> Evaluation:
+def _explain(uncited: list[Span], total: int, text: str, pointer: str) -> Evaluation:
     children = [
         Diagnostic("uncited", f"no citation at index {span.start:,}: {cut_text(span.text, 120)!r}", pointer)
         for span in uncited[:MAX_SAMPLES]
@@ -162,7 +162,7 @@ def _explain(uncited: list[Span], total: int, marker: Marker, text: str, pointer
         "uncited",
         message,
         pointer,
-        expected=f"a citation like {marker.source} in every claim",
+        expected="a citation marker in every claim",
         received=cut_text(text, around=first.start),
         children=children if len(uncited) > 1 else (),
         examined=total,
@@ -173,7 +173,7 @@ def _explain(uncited: list[Span], total: int, marker: Marker, text: str, pointer
 def every_claim_cited(
     *,
     marker: str = DEFAULT_MARKER,
-    is_claim: ClaimRule | ValueMatch | Callable[[str], bool] = "sentence",
+    is_claim: ClaimRule | ValueMatch | Callable[[str], bool | Awaitable[bool]] = "sentence",
     if_any: bool = False,
     language: str = "en",
 ) -> ValueMatch:

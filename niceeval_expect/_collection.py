@@ -1,41 +1,24 @@
 """Matches over the items of a list: some, all, or each in any order; and over the keys of an object."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import attrs
 
 from niceeval_expect._count import CountOutcome, decide_count
 from niceeval_expect._evaluation import MATCHED, MAX_SAMPLES, Diagnostic, Evaluation, cut_text, mismatched
-from niceeval_expect._facets import plain_or_match
+from niceeval_expect._facets import plain_or_match, plainly_differ
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._json import as_json
+from niceeval_expect._items import COMPARING, distance, first_argument, items_of, object_of
 from niceeval_expect._match import ValueMatch, evaluate_part
-from niceeval_expect._partial import no_container, show_match
+from niceeval_expect._partial import show_match
 from niceeval_expect._paths import keys_of
 from niceeval_expect._pointer import child
 from niceeval_expect._spec import register
 
-__all__ = ["contains", "distance", "every", "items_of", "keys_exactly", "object_of"]
+__all__ = ["contains", "every", "keys_exactly"]
 
-_FIRST: Final = "parse text with json_text({}(...)) first"
-
-
-def items_of(subject: object, pointer: str, name: str, hint: str = "") -> list[Any] | Evaluation:
-    """Return the items of a list or tuple, or the mismatch of what is none."""
-    value = as_json(subject)
-    if type(value) is list:
-        return value
-    return no_container("a list", value, pointer, remedy=_FIRST.format(name) + hint)
-
-
-def distance(evaluation: Evaluation) -> int:
-    """Return how far a part is from matching: the number of places in which it differs; for sorting only."""
-    if evaluation.outcome == "matched":
-        return 0
-    if evaluation.code == "type":
-        return 1_000
-    return max(1, len(evaluation.diagnostic.children))
+_TRIED: Final = 64
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -47,9 +30,6 @@ class _Items(ValueMatch):
 
     def __repr__(self) -> str:
         return call_repr(self._spec_name, show_match(self._match))
-
-    def _evaluations(self, items: list[Any], pointer: str) -> Iterator[Evaluation]:
-        return (evaluate_part(self._match, item, child(pointer, index)) for index, item in enumerate(items))
 
     def _say(
         self,
@@ -85,22 +65,29 @@ class _Contains(_Items):
         items = items_of(subject, pointer, "contains", "; for a part of a text use includes(...)")
         if isinstance(items, Evaluation):
             return items
-        found: list[Evaluation] = []
         # Author code is called for every item, so that each pass over an async predicate makes the same calls.
         may_stop = not self._may_await
-        for evaluation in self._evaluations(items, pointer):
-            found.append(evaluation)
-            if may_stop and evaluation.outcome == "matched":
-                break
-        matched = [index for index, evaluation in enumerate(found) if evaluation.outcome == "matched"]
-        if matched:
-            message = f"item {matched[0]} matches"
-            return Evaluation("matched", Diagnostic("matched", message, pointer), examined=len(found))
-        return self._explain(found, pointer)
+        compares = may_stop and self._match._spec_name in COMPARING
+        wanted = first_argument(self._match) if compares else None
+        found: dict[int, Evaluation] = {}
+        matched = None
+        for index, item in enumerate(items):
+            if compares and plainly_differ(wanted, item):
+                continue
+            found[index] = evaluate_part(self._match, item, child(pointer, index))
+            if found[index].outcome == "matched" and matched is None:
+                matched = index
+                if may_stop:
+                    break
+        if matched is not None:
+            message = f"item {matched} matches"
+            examined = matched + 1 if may_stop else len(items)
+            return Evaluation("matched", Diagnostic("matched", message, pointer), examined=examined)
+        return self._explain(found, items, pointer)
 
-    def _explain(self, found: list[Evaluation], pointer: str) -> Evaluation:
-        size = len(found)
-        undecided = [part for part in enumerate(found) if part[1].outcome != "mismatched"]
+    def _explain(self, found: dict[int, Evaluation], items: list[Any], pointer: str) -> Evaluation:
+        size = len(items)
+        undecided = [(index, part) for index, part in found.items() if part.outcome != "mismatched"]
         broke = any(evaluation.outcome == "errored" for _, evaluation in undecided)
         outcome = decide_count(0, len(undecided), 1, None, errored=broke)
         if outcome != "mismatched":
@@ -108,11 +95,14 @@ class _Contains(_Items):
             return self._say(outcome, "", message, pointer, undecided, size)
         if not size:
             return mismatched("contains", "the list is empty", pointer, expected=show_match(self._match), examined=0)
-        nearest = sorted(enumerate(found), key=lambda part: distance(part[1]))
+        # What was plainly different has no evaluation yet; of many, the first will do.
+        for index in [each for each in range(size) if each not in found][:_TRIED]:
+            found[index] = evaluate_part(self._match, items[index], child(pointer, index))
+        nearest = sorted(found.items(), key=lambda part: (distance(part[1]), part[0]))
         index, best = nearest[0]
         says = best.diagnostic.message or best.code
         message = f"none of {size} items matches; the nearest is item {index}: {says}"
-        code = "type" if any(evaluation.code == "type" for evaluation in found) else "contains"
+        code = "type" if any(evaluation.code == "type" for evaluation in found.values()) else "contains"
         return self._say(outcome, code, message, pointer, nearest, size)
 
 
@@ -157,7 +147,8 @@ class _Every(_Items):
         if isinstance(items, Evaluation):
             return items
         size = len(items)
-        found = [part for part in enumerate(self._evaluations(items, pointer)) if part[1].outcome != "matched"]
+        parts = (evaluate_part(self._match, item, child(pointer, index)) for index, item in enumerate(items))
+        found = [part for part in enumerate(parts) if part[1].outcome != "matched"]
         if not found and (size or self._if_any):
             return Evaluation("matched", Diagnostic("matched", f"{size} item{'s' * (size != 1)} match"), examined=size)
         if not size:
@@ -170,7 +161,7 @@ class _Every(_Items):
             return self._say(outcome, "", f"{len(found)} of {size} items undecided", pointer, found, size)
         index, first = wrong[0]
         says = first.diagnostic.message or first.code
-        code = "type" if all(evaluation.code == "type" for _, evaluation in wrong) else "every"
+        code = "type" if all(evaluation.code == "type" for _, evaluation in wrong) else "items"
         message = f"{len(wrong)} of {size} items mismatched, first item {index}: {says}"
         return self._say(outcome, code, message, pointer, wrong, size)
 
@@ -200,12 +191,6 @@ def every(item: ValueMatch | object, /, *, if_any: bool = False) -> ValueMatch:
 
 
 register("every", lambda args: every(args["item"], if_any=args.get("if_any", False)))
-
-
-def object_of(subject: object, pointer: str, name: str) -> dict[Any, Any] | Evaluation:
-    """Return the object that a value reads as, or the mismatch of what is none."""
-    value = as_json(subject)
-    return value if type(value) is dict else no_container("an object", value, pointer, remedy=_FIRST.format(name))
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -64,6 +64,8 @@ class _CommandMatch(ValueMatch):
     def _decide(self, script: "Script", received: object, place: str) -> Evaluation:
         doubt: tuple[str, ...] | None = None
         for words in script.commands:
+            if words[0].isalnum() and words[0] != self.executable:
+                continue
             said = self._holds(words)
             if said:
                 return MATCHED

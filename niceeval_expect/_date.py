@@ -27,6 +27,9 @@ _INSTANT: Final = re.compile(
     re.ASCII,
 )
 _UNITS: Final[dict[str, int]] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_TICKS: Final = 10**30
+"""Ticks in a second: as many digits as are read of one, so that nearly all arithmetic is on whole numbers."""
+_MICRO: Final = 10**24
 _EPOCH: Final = datetime(1970, 1, 1)
 
 
@@ -76,10 +79,10 @@ class _SameDate(ValueMatch):
         if isinstance(subject, str):
             read = _read_date(subject, self._day_first)
             if isinstance(read, str):
-                return _unreadable(f"cannot be read as a date: {read}", subject, pointer, self._date.isoformat())
+                return _unreadable(f"cannot be read as a date: {read}", subject, pointer, "a date")
         elif isinstance(subject, datetime):
             why = "needs a date, got a datetime, which is another day elsewhere; take its .date() or use same_instant()"
-            return _unreadable(why, subject, pointer, self._date.isoformat())
+            return _unreadable(why, subject, pointer, "a date")
         elif isinstance(subject, date):
             read = subject
         else:
@@ -131,17 +134,17 @@ register("same_date", rebuilder(same_date, "date"))
 
 @attrs.frozen
 class _Instant:
-    """A point in time: seconds since 1970, in UTC where it is aware, else on an unknown clock."""
+    """A point in time: ticks since 1970, in UTC where it is aware, else on an unknown clock."""
 
-    seconds: Fraction
+    ticks: int | Fraction
     aware: bool
 
     def __str__(self) -> str:
-        whole, rest = divmod(self.seconds, 1)
+        whole, rest = divmod(Fraction(self.ticks, _TICKS), 1)
         try:
             shown = (_EPOCH + timedelta(seconds=int(whole))).isoformat()
         except OverflowError:
-            return f"{float(self.seconds)} seconds since 1970"
+            return f"{float(whole)} seconds since 1970"
         digits = f"{rest.numerator * 10**9 // rest.denominator:09}".rstrip("0")
         return f"{shown}{f'.{digits}' if digits else ''}{'Z' if self.aware else ' (no UTC offset)'}"
 
@@ -149,9 +152,10 @@ class _Instant:
 def _of_datetime(moment: datetime) -> _Instant:
     offset = moment.utcoffset()
     # Never through timestamp(), which reads the machine's time zone for a naive one.
-    since = moment.replace(tzinfo=None) - _EPOCH - (offset or timedelta())
-    micros = (since.days * 86_400 + since.seconds) * 10**6 + since.microseconds
-    return _Instant(Fraction(micros, 10**6), offset is not None)
+    since = moment.replace(tzinfo=None) - _EPOCH
+    if offset:
+        since -= offset
+    return _Instant(((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * _MICRO, offset is not None)
 
 
 def _of_text(text: str) -> _Instant | str:
@@ -164,13 +168,13 @@ def _of_text(text: str) -> _Instant | str:
         moment = datetime.fromisoformat(day).replace(hour=int(hour), minute=int(minute), second=int(second or 0))
     except ValueError as error:
         return f"there is no such time: {error}"
-    seconds = _of_datetime(moment).seconds + (Fraction(f"0.{fraction}") if fraction else 0)
+    ticks = _of_datetime(moment).ticks + (int(fraction.ljust(30, "0")) if fraction else 0)
     if sign:
         hours, minutes, more = (int(part or 0) for part in offset)
         if hours > 23 or minutes > 59 or more > 59:
             return "there is no such UTC offset"
-        seconds -= (1 if sign == "+" else -1) * (hours * 3600 + minutes * 60 + more)
-    return _Instant(seconds, bool(utc or sign))
+        ticks -= (1 if sign == "+" else -1) * (hours * 3600 + minutes * 60 + more) * _TICKS
+    return _Instant(ticks, bool(utc or sign))
 
 
 def _read_instant(value: Any, unit: Unit | None) -> _Instant | str | None:
@@ -182,7 +186,7 @@ def _read_instant(value: Any, unit: Unit | None) -> _Instant | str | None:
     if is_number(value):
         if unit is None:
             return "it is a number: say unit= to read seconds (s), milliseconds (ms), … since 1970"
-        return _Instant(exact(value) / _UNITS[unit], True) if is_finite(value) else "it is not a finite number"
+        return _Instant(exact(value) * _TICKS / _UNITS[unit], True) if is_finite(value) else "it is not a finite number"
     return "it has no time" if isinstance(value, date) else None
 
 
@@ -210,14 +214,14 @@ class _SameInstant(ValueMatch):
         if read is None:
             return wrong_type("a datetime, or text of one", subject, pointer)
         if isinstance(read, str):
-            return _unreadable(f"cannot be read as an instant: {read}", subject, pointer, str(self._instant))
+            return _unreadable(f"cannot be read as an instant: {read}", subject, pointer, "a date and time")
         if read == self._instant:
             return MATCHED
         if read.aware != self._instant.aware:
-            has, lacks = ("it", "the expected one") if read.aware else ("the expected one", "it")
-            why = f"{has} has a UTC offset and {lacks} has none, so that they are no one instant ({read})"
+            given, lacking = ("this", "the expected one") if read.aware else ("the expected one", "this")
+            why = f"is {read}: {given} has a UTC offset and {lacking} has none, so that they cannot be compared"
             return mismatched("offset", why, pointer, expected=str(self._instant), received=subject)
-        apart = read.seconds - self._instant.seconds
+        apart = Fraction(read.ticks - self._instant.ticks, _TICKS)
         why = f"is {read}, {_seconds(abs(apart))} {'later' if apart > 0 else 'earlier'} than {self._instant}"
         return mismatched("instant", why, pointer, expected=str(self._instant), received=subject)
 

@@ -12,7 +12,20 @@ __all__ = ["MAX_NODES", "Diagnostic", "pruned"]
 
 MAX_NODES: Final = 64
 """How many diagnostic nodes one evaluation keeps."""
-_PHRASED: Final = frozenset({"above", "below", "excludes", "length", "met", "predicate", "range", "type"})
+_PHRASED: Final = frozenset(
+    {
+        "above",
+        "below",
+        "excludes",
+        "forbids",
+        "has_sections",
+        "includes_all",
+        "includes_any",
+        "includes_url",
+        "instance",
+    }
+    | {"length", "met", "occurs", "order", "predicate", "range", "tolerance", "type"}
+)
 
 
 @final

@@ -71,7 +71,7 @@ def plain_or_match(argument: str, value: object) -> ValueMatch:
     rule = rule_inside(value)
     if rule is not None:
         remedy = "write pattern(...)" if rule is value else "json_match(...) takes matches and expressions inside"
-        raise TypeError(f"{argument} is a value match or a plain value to equal, and got {rule!r} in one: {remedy}")
+        raise TypeError(f"{argument} takes a value match or a plain value to equal, and got {rule!r} in one: {remedy}")
     return equals(value)
 
 

@@ -1,5 +1,6 @@
 """What an answer must not repeat: runs of words out of a prompt."""
 
+import functools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -10,19 +11,19 @@ import attrs
 from niceeval_expect._evaluation import MAX_SAMPLES, Diagnostic, Evaluation, cut_text, mismatched, wrong_type
 from niceeval_expect._match import ValueMatch
 from niceeval_expect._near import strip_invisible
-from niceeval_expect._sources import examined, options
+from niceeval_expect._sources import UNSPACED, examined, options
 from niceeval_expect._spec import register
 
 __all__ = ["reveals_nothing_of"]
 
 _Unit: TypeAlias = Literal["words", "characters"]
 _DEFAULTS: Final[dict[str, int]] = {"words": 8, "characters": 40}
-# Scripts that put no spaces between words: each of their characters is read as a word.
-_UNSPACED: Final = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
-_CHARACTER: Final = re.compile(r"[^\W_]")
+
+
+@functools.cache
+def _unit(name: str) -> re.Pattern[str]:
+    # Compiled with the first text: it takes longer than to load this module.
+    return re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+" if name == "words" else r"[^\W_]")
 
 
 @attrs.frozen
@@ -40,7 +41,7 @@ def _read(text: str) -> str:
 
 def _parts(text: str, unit: str) -> tuple[list[str], list[int]]:
     """Return the words or characters of a text, case set aside, and where each begins."""
-    found = list((_WORD if unit == "words" else _CHARACTER).finditer(text))
+    found = list(_unit(unit).finditer(text))
     return [match[0].casefold() for match in found], [match.start() for match in found]
 
 

@@ -89,7 +89,10 @@ class _IncludesAll(_Literals):
         if not lacking:
             return self._matched[0]
         count = len(self._needles)
-        why = blankness(subject) or f"{len(lacking)} of {count} texts do not occur: {_quoted(lacking)}"
+        why = (
+            blankness(subject)
+            or f"{len(lacking)} of {count} texts {'does' if len(lacking) == 1 else 'do'} not occur: {_quoted(lacking)}"
+        )
         return mismatched(
             "includes_all",
             why + self._reading.sentence(),
@@ -120,9 +123,10 @@ class _Forbids(_Literals):
             message = f"{cut_text(literal, _SHOWN)!r} occurs {where}"
             children.append(Diagnostic("excludes", message, pointer, None, cut_text(text, around=index)))
         count = len(self._needles)
+        verb = "occurs" if len(present) == 1 else "occur"
         return mismatched(
             "forbids",
-            f"{len(present)} of {count} forbidden texts occur{self._reading.sentence()}: {_quoted(present)}",
+            f"{len(present)} of {count} forbidden texts {verb}{self._reading.sentence()}: {_quoted(present)}",
             pointer,
             expected=f"a text without any of {_quoted(self._needles)}",
             received=cut_text(text, around=text.find(present[0][1])),
@@ -185,7 +189,7 @@ def includes_all(
 
     >>> from niceeval_expect import includes_all
     >>> includes_all(["Monday", "refund"]).evaluate("The refund comes on Friday.").diagnostic.message
-    "1 of 2 texts do not occur: 'Monday'"
+    "1 of 2 texts does not occur: 'Monday'"
     """
     reading = text_reading("includes_all", casefold, normalize, strip_invisible)
     needles = needles_argument("includes_all", texts, reading)

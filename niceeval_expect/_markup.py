@@ -25,6 +25,7 @@ _HOST: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TRAILING: Final = ".,;:!?'*_~…。，、！？”’»"
+_BRACKET: Final = re.compile(r"[()\[\]]")
 _PAIRS: Final = {")": "(", "]": "["}
 
 
@@ -49,10 +50,11 @@ def urls_in(text: str) -> list[str]:
 def _trimmed(url: str) -> str:
     # A link in Markdown ends at "](" or ")", one in a list of links may be followed by the next.
     depth = {"(": 0, "[": 0}
-    for index, char in enumerate(url):
+    for found in _BRACKET.finditer(url):
+        index, char = found.start(), found.group()
         if char in depth:
             depth[char] += 1
-        elif char in _PAIRS:
+        else:
             depth[_PAIRS[char]] -= 1
             if depth[_PAIRS[char]] < 0:
                 url = url[:index]
@@ -69,14 +71,14 @@ class _Counted(ValueMatch):
     def _args(self) -> dict[str, object]:
         return {"min": self._min}
 
-    def _say(self, what: str, found: list[str], subject: str, pointer: str) -> Evaluation:
+    def _say(self, what: str, plural: str, found: list[str], subject: str, pointer: str) -> Evaluation:
         count = len(found)
         named = ": " + ", ".join(cut_text(each, 80) for each in found[:MAX_SAMPLES]) if found else ""
         more = ", …" if count > MAX_SAMPLES else ""
-        says = f"has {count or 'no'} {what}{'s' * (count != 1)}{named}{more}"
+        says = f"has {count or 'no'} {what if count == 1 else plural}{named}{more}"
         if count >= self._min:
             return Evaluation("matched", Diagnostic("matched", says, pointer), examined=count)
-        wanted = f"at least {self._min} {what}{'s' * (self._min != 1)}"
+        wanted = f"at least {self._min} {what if self._min == 1 else plural}"
         why = blankness(subject) or says
         return mismatched(self._spec_name, why, pointer, expected=wanted, received=subject, examined=max(count, 1))
 
@@ -88,9 +90,8 @@ class _IncludesUrl(_Counted):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if not isinstance(subject, str):
             return wrong_type("text", subject, pointer)
-        return self._say(
-            "web address" if self._min == 1 else "different web address", urls_in(subject), subject, pointer
-        )
+        plural = "web addresses" if self._min == 1 else "different web addresses"
+        return self._say("web address", plural, urls_in(subject), subject, pointer)
 
 
 def includes_url(*, min: int = 1) -> ValueMatch:
@@ -127,13 +128,22 @@ def _parse_blocks() -> Callable[[str], list[Any]]:
     return parser.parse
 
 
-_HEADING: Final = re.compile(r"^[ ]{0,3}(?:#{1,6}[ \t]|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+_HEADING: Final = re.compile(r"^[ ]{0,3}(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+_PLAIN_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.*)$", re.MULTILINE)
+_CLOSING: Final = re.compile(r"(?:^|[ \t])#+[ \t]*\Z")
+# What may make a line that looks like a heading none, or another line one: code, HTML, underlines, indentation.
+_CONTEXT: Final = re.compile(r"```|~~~|<|^[ \t]*(?:=+|-+)[ \t]*$|^[ \t]+#", re.MULTILINE)
 
 
 def headings_in(text: str) -> list[str]:
     """Return the headings of a Markdown text as CommonMark reads it, those without text and in quotes left out."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not _HEADING.search(text):
         return []
+    if not _CONTEXT.search(text):
+        found = (_CLOSING.sub("", line.rstrip(" \t")).strip() for line in _PLAIN_HEADING.findall(text))
+        return [title for title in found if title]
     tokens = _parse_blocks()(text)
     return [
         content.content.strip()
@@ -149,7 +159,7 @@ class _HasSections(_Counted):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if not isinstance(subject, str):
             return wrong_type("text", subject, pointer)
-        return self._say("heading", headings_in(subject), subject, pointer)
+        return self._say("heading", "headings", headings_in(subject), subject, pointer)
 
 
 def has_sections(*, min: int = 2) -> ValueMatch:

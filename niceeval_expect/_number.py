@@ -25,6 +25,7 @@ from niceeval_expect._reading import rebuilder
 from niceeval_expect._spec import register
 from niceeval_expect._tolerance import (
     Tolerance,
+    as_decimal,
     exact,
     is_finite,
     is_number,
@@ -124,7 +125,7 @@ class _NumberInText(_Numeric):
     _spec_name = "number_in_text"
     _decimal: Literal[".", ","]
     _percent: Percent | None
-    _exact: Fraction
+    _plain: Decimal | None
 
     def _args(self) -> dict[str, object]:
         args: dict[str, object] = {"number": self._expected}
@@ -160,13 +161,14 @@ class _NumberInText(_Numeric):
     def _accepts(self, value: Decimal) -> bool:
         if self._tolerance is not None:
             return self._tolerance.accepts(self._expected, value)
-        return Fraction(value) == self._exact
+        return value == self._plain
 
     def _explain(self, text: str, tokens: Sequence[NumberToken], pointer: str) -> Evaluation:
         read = [(token, value) for token in tokens if (value := self._value(token)) is not None]
         unread = [token for token in tokens if self._value(token) is None]
-        read.sort(key=lambda pair: abs(Fraction(pair[1]) - self._exact))
-        children = [self._child(token, value, pointer) for token, value in read[:MAX_SAMPLES]]
+        read.sort(key=lambda pair: _apart(pair[1], self._expected))
+        room = max(MAX_SAMPLES // 2, MAX_SAMPLES - len(unread))
+        children = [self._child(token, value, pointer) for token, value in read[:room]]
         children += [self._child(token, None, pointer) for token in unread[: MAX_SAMPLES - len(children)]]
         says = [blankness(text) or f"none of the numbers read is {self._wanted()}: {_listed(read)}"]
         if not tokens and says[0].startswith("none"):
@@ -198,6 +200,14 @@ class _NumberInText(_Numeric):
         says = f"is read as {_text(value)}" if value is not None else f"is not read: {self._reason(token)}"
         number = None if value is None else sample(_text(value))
         return Diagnostic("number", f"{shown!r} at index {token.start:,} {says}", pointer, None, number or shown)
+
+
+def _apart(value: Decimal, expected: Any) -> float:
+    """Return roughly how far two numbers are apart; for sorting only."""
+    try:
+        return abs(float(value) - float(expected))
+    except OverflowError:
+        return float("inf")
 
 
 def _hundredth(value: Decimal) -> Decimal:
@@ -265,7 +275,7 @@ def number_in_text(
             f"got {percent!r:.200}"
         )
     tolerance = tolerance_argument("number_in_text", expected, abs, rel)
-    return _NumberInText(expected, tolerance, decimal, percent, exact(expected))
+    return _NumberInText(expected, tolerance, decimal, percent, as_decimal(exact(expected)))
 
 
 register("number_in_text", rebuilder(number_in_text, "number"))

@@ -30,6 +30,9 @@ _SCALE: Final = re.compile(
 )
 _REST_OF_WORD: Final = re.compile(r"\w*+(?:[-.\u2010\u2011]\w++)*+")
 _WORD_WITH_DIGITS: Final = re.compile(r"[^\W\d_]*+(?:_|\d)")
+_MAX_DIGITS: Final = 4_300
+# What may come after a number and a space or point: not the first letter of a word that scales it, nor a sign.
+_HARMLESS: Final = frozenset("acdefgijlnoqrsuvwxyz ACDEFGIJLNOQRSUVWXYZ\n(")
 _JOINED: Final = "it is joined to a word"
 _LEADING: Final = re.compile(rf"[{_CURRENCY}][ \u00a0\u202f]?\Z")
 
@@ -67,6 +70,10 @@ def number_tokens(text: str, decimal: str = ".") -> Iterator[NumberToken]:
     position = 0
     while (chunk := _CHUNK.search(text, position)) is not None:
         start, end = chunk.span()
+        if _stands_alone(text, start, end):
+            yield NumberToken(text[start:end], start, Decimal(text[start:end]))
+            position = end
+            continue
         joined = _joined(text, start, position)
         if joined < start:
             tokens = [_unread(text, joined, _word_end(text, end), _JOINED)]
@@ -74,6 +81,18 @@ def number_tokens(text: str, decimal: str = ".") -> Iterator[NumberToken]:
             tokens = _tokens(text, start, end, decimal)
         yield from tokens
         position = max(end, tokens[-1].start + len(tokens[-1].text))
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Return whether it is plain to see that these are the digits of a number, with nothing before or after them."""
+    digits = text[start:end]
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > _MAX_DIGITS:
+        return False
+    before = text[max(0, start - 2) : start]
+    if before and (before[-1] not in " \n(" or before[0] == "$" or not before.isascii()):
+        return False
+    after = text[end : end + 2]
+    return not after or after[0] in ",;!?)\n" or (after[0] in " ." and (len(after) < 2 or after[1] in _HARMLESS))
 
 
 def _unread(text: str, start: int, end: int, reason: str) -> NumberToken:
@@ -184,6 +203,8 @@ def _after(text: str, end: int) -> str:
 
 def _parse(digits: str, decimal: str) -> tuple[str, str]:
     """Return a token without its sign as ASCII digits with a point, or why it is none."""
+    if len(digits) > _MAX_DIGITS:
+        return "", f"it has more than {_MAX_DIGITS:,} digits"
     if digits.isascii() and digits.isdigit():
         return digits, ""
     whole: list[str] = []

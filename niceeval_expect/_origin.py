@@ -68,6 +68,8 @@ class _CameFrom(ToolMatch):
                 return wrong_type("an object of arguments", given, pointer)
             return mismatched("missing", found.sentence(), pointer + found.pointer, expected=repr(self), received=given)
         place = pointer + from_segments(step.key for step in self.steps)
+        if is_absent(found):
+            return unavailable(found.reason, place)
         values = list(_values(found))
         if not values:
             return wrong_type("text or a number that can be looked for", found, place)
@@ -108,11 +110,11 @@ class _CameFrom(ToolMatch):
         if doubts:
             reason = f"{shown} was not seen for certain before {call.ref}: {doubts[0]}"
             return errored(reason, place) if broken else unavailable(reason, place, code="undecided")
-        origin = "a user's message or an earlier result" if self.source is None else f"an earlier {self.source!r}"
-        message = f"{shown} came from nowhere: it is in no {origin.removeprefix('a ').removeprefix('an ')}"
+        origin = "user's message or earlier result" if self.source is None else f"earlier result of {self.source!r}"
+        message = f"{shown} came from nowhere: it is in no {origin}"
         if later:
             message += f"; it first came at {later}, after the call"
-        return mismatched("origin", message, place, expected=f"shown before, by {origin}", received=value)
+        return mismatched("origin", message, place, expected=f"shown before: {origin}", received=value)
 
     def _counts(self, source: Source, call: SeenCall) -> tuple[str, str | None]:
         """Return whether a source is of the kind that is asked for, and why that is not certain."""

@@ -1,5 +1,6 @@
 """Quotations in an answer, held against the sources they are taken from."""
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -9,7 +10,7 @@ import attrs
 from niceeval_expect._evaluation import MAX_SAMPLES, Diagnostic, Evaluation, cut_text, mismatched, wrong_type
 from niceeval_expect._match import ValueMatch
 from niceeval_expect._near import HINT_LIMIT, nearest
-from niceeval_expect._sources import examined, options, plural, read_sources
+from niceeval_expect._sources import UNSPACED, examined, options, plural, read_sources
 from niceeval_expect._spec import register
 
 __all__ = ["quotes_from"]
@@ -32,7 +33,6 @@ _STRAIGHT: Final = (
     r"(?<!\w)'(?=\S)((?:[^']|(?<=\w)'(?=\w))+)(?<=\S)'(?!\w)",
     r"[‘‚](?=\S)((?:[^‘‚’]|(?<=\w)’(?=\w))+)[’‘](?!\w)",
 )
-_QUOTE: Final = re.compile("|".join((*_CURLY, *_STRAIGHT)))
 _MARK: Final = re.compile("[„“”«»‹›「『\"'‘‚]")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _GAP: Final = re.compile(r"\s*(?:\[\s*(?:…|\.\.\.)\s*\]|\(\s*(?:…|\.\.\.)\s*\)|…|\.\.\.)\s*")
@@ -43,6 +43,13 @@ _HINTS: Final = {
     "invisible": "it does without invisible characters",
     "punctuation": "it does when typographic quotes and dashes are read as plain ones",
 }
+
+
+@functools.cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds a quotation, and two characters of one word."""
+    # Compiled with the first text: it takes longer than to load this module.
+    return re.compile("|".join((*_CURLY, *_STRAIGHT))), re.compile(rf"[^\W_{UNSPACED}]{{2}}")
 
 
 @attrs.frozen
@@ -58,11 +65,12 @@ def _spaced(text: str) -> str:
 def _quotes(text: str) -> list[_Quote]:
     if _MARK.search(text) is None:
         return []
+    quotation, _ = _patterns()
     found: list[_Quote] = []
     start = 0
     for end in (*(gap.start() for gap in _PARAGRAPH.finditer(text)), len(text)):
         # An opening mark that nothing closes does not reach over an empty line.
-        for match in _QUOTE.finditer(text, start, end):
+        for match in quotation.finditer(text, start, end):
             inner = match[match.lastindex or 0]
             if inner.strip():
                 found.append(_Quote(_spaced(inner), match.start()))
@@ -70,18 +78,30 @@ def _quotes(text: str) -> list[_Quote]:
     return found
 
 
+def _find(passage: str, source: str, start: int = 0) -> int:
+    """Return where a passage stands in a source, not beginning or ending inside a word there; -1 if nowhere."""
+    _, inside = _patterns()
+    at = source.find(passage, start)
+    while at >= 0:
+        end = at + len(passage)
+        if not (inside.match(source, at - 1) if at else None) and not inside.match(source, end - 1):
+            return at
+        at = source.find(passage, at + 1)
+    return -1
+
+
 def _occurs(quote: str, source: str) -> bool:
-    """Return whether a passage is in a source, both with single spaces."""
-    if quote in source:
+    """Return whether a quotation is in a source, both with single spaces."""
+    if _find(quote, source) >= 0:
         return True
-    if quote[-1] in ",." and quote[:-1] and quote[:-1] in source:
+    if quote[-1] in ",." and quote[:-1] and _find(quote[:-1], source) >= 0:
         return True
     pieces = [piece for piece in _GAP.split(quote) if piece]
-    if len(pieces) < 2 and pieces == [quote]:
+    if pieces == [quote]:
         return False
     at = 0
     for piece in pieces:
-        at = source.find(piece, at)
+        at = _find(piece, source, at)
         if at < 0:
             return False
         at += len(piece)
@@ -110,7 +130,8 @@ class _QuotesFrom(ValueMatch):
         if not isinstance(subject, str):
             return wrong_type("text", subject, pointer)
         quotes = [quote for quote in _quotes(subject) if quote.text.count(" ") + 1 >= self._min_words]
-        strange = [quote for quote in quotes if not any(_occurs(quote.text, text) for text in self._texts)]
+        held = {text: any(_occurs(text, source) for source in self._texts) for text in {quote.text for quote in quotes}}
+        strange = [quote for quote in quotes if not held[quote.text]]
         if not strange:
             return examined(len(quotes), "quotation")
         return self._explain(strange, len(quotes), subject, pointer)
@@ -138,6 +159,8 @@ class _QuotesFrom(ValueMatch):
         )
 
     def _hint(self, quote: str) -> str:
+        if any(quote in source for source in self._texts):
+            return "; it stands there only as part of a longer word"
         for source in self._texts:
             near = nearest(quote, source) if len(source) <= HINT_LIMIT else None
             if near is not None and near[0] in _HINTS:
@@ -149,10 +172,10 @@ def quotes_from(source: str | Iterable[str], /, *, min_words: int = 1) -> ValueM
     """Match a text whose quotations all stand in the source word for word.
 
     What is between quotation marks („ “ ” « » ‹ › 「 」 『 』, straight double, and single ones that are no
-    apostrophes) within one paragraph is a quotation. It must occur in one of the source texts, character by character,
-    with these rules and no others: every run of white space reads as one space; a final comma or full stop may be the
-    answer's own; an ellipsis leaves something out, so that the passages around it must follow each other in one source.
-    A text that quotes nothing matches, examined 0.
+    apostrophes) within one paragraph is a quotation. It must occur in one of the source texts, character by character
+    and in whole words, with these rules and no others: every run of white space reads as one space; a final comma or
+    full stop may be the answer's own; an ellipsis leaves something out, so that the passages around it must follow each
+    other in one source. A text that quotes nothing matches, examined 0.
 
     It is blind to paraphrase, to indented block quotations, to who is said to have spoken, and to a passage torn out of
     its context; names and terms in quotation marks count as quotations unless `min_words` passes them over.

@@ -14,6 +14,7 @@ from niceeval_expect._spec import register
 __all__ = ["first_difference", "not_read", "same_python"]
 
 _DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_PLACED: Final = (ast.stmt, ast.expr)
 _LAYOUT: Final = frozenset({"kind", "type_comment", "type_ignores"})
 
 _Places: TypeAlias = tuple[ast.AST | None, ast.AST | None]
@@ -34,22 +35,26 @@ def first_difference(expected: ast.AST, received: ast.AST, docstrings: bool = Tr
     stack: list[tuple[Any, Any, _Places]] = [(expected, received, (expected, received))]
     while stack:
         one, other, places = stack.pop()
-        if isinstance(one, ast.stmt | ast.expr) and isinstance(other, ast.stmt | ast.expr):
+        kind = type(one)
+        if isinstance(one, _PLACED) and isinstance(other, _PLACED):
             places = one, other
-        if type(one) is not type(other):
+        if kind is not type(other):
             return places
-        if isinstance(one, ast.AST):
-            undocumented = not docstrings and isinstance(one, _DOCUMENTED)
-            for name in reversed(one._fields):
-                if name not in _LAYOUT:
-                    pair = getattr(one, name, None), getattr(other, name, None)
-                    if undocumented and name == "body":
-                        pair = _without_docstring(pair[0]), _without_docstring(pair[1])
-                    stack.append((*pair, places))
-        elif isinstance(one, list):
+        if kind is list:
             if len(one) != len(other):
                 stack.append((len(one), len(other), _after_the_end(one, other) or places))
             stack.extend((*pair, places) for pair in reversed(list(zip(one, other, strict=False))))
+        elif isinstance(one, ast.AST):
+            undocumented = not docstrings and kind in _DOCUMENTED
+            for name in reversed(one._fields):
+                if name in _LAYOUT:
+                    continue
+                left, right = getattr(one, name, None), getattr(other, name, None)
+                if undocumented and name == "body":
+                    left, right = _without_docstring(left), _without_docstring(right)
+                # Names, operators and contexts are mostly one object everywhere.
+                if left is not right:
+                    stack.append((left, right, places))
         elif one != other and (one == one or other == other):
             return places
     return None

@@ -1,6 +1,7 @@
 """SQL that asks the same as expected, by its syntax tree."""
 
 import functools
+from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -165,4 +166,11 @@ def same_sql(
     return _SameSql(str.__str__(expected), dialect, keep, fence, form)
 
 
-register("same_sql", lambda args: same_sql(args["expected"], **options(args, "expected")))
+def _rebuild(args: Mapping[str, Any]) -> ValueMatch:
+    try:
+        return same_sql(args["expected"], **options(args, "expected"))
+    except ImportError as error:
+        raise ValueError(str(error)) from error
+
+
+register("same_sql", _rebuild)

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar, overload
 import attrs
 
 from niceeval_expect._codec_types import Snapshot, object_kind
-from niceeval_expect._collection import object_of
 from niceeval_expect._evaluation import (
     MATCHED,
     Diagnostic,
@@ -19,6 +18,7 @@ from niceeval_expect._evaluation import (
     wrong_type,
 )
 from niceeval_expect._freeze import call_repr
+from niceeval_expect._items import object_of
 from niceeval_expect._match import Match, ParsingMatch, ValueMatch, evaluate_part
 from niceeval_expect._paths import keys_of
 from niceeval_expect._pointer import child
@@ -51,7 +51,8 @@ class _IsInstance(ValueMatch):
         return {"type": name if _DATA_TYPES.get(name) is self._type else self._type}
 
     def __repr__(self) -> str:
-        return call_repr("is_instance", self._type)
+        module = "datetime." if self._type.__module__ == "datetime" else ""
+        return f"is_instance({module}{self._type.__qualname__.rsplit('<locals>.', 1)[-1]})"
 
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         # A bool is an int to Python, and a datetime a date; to JSON equality and to this match they are not.
@@ -60,7 +61,9 @@ class _IsInstance(ValueMatch):
             return MATCHED
         wanted, got = self._type.__qualname__, type(subject).__name__
         hint = "; matches(int) and the like compare JSON values" if isinstance(subject, Snapshot) else ""
-        return mismatched("instance", f"is no {wanted} but a {got}{hint}", pointer, expected=wanted, received=subject)
+        return mismatched(
+            "instance", f"is of type {got}, not {wanted}{hint}", pointer, expected=wanted, received=subject
+        )
 
 
 def is_instance(type: type, /) -> ValueMatch:
@@ -78,7 +81,7 @@ def is_instance(type: type, /) -> ValueMatch:
 
     >>> from niceeval_expect import is_instance
     >>> is_instance(int).evaluate(True).diagnostic.message
-    'is no int but a bool'
+    'is of type bool, not int'
     """
     kind: object = type
     if not isinstance(kind, _Class):
@@ -115,7 +118,7 @@ class _FieldOrder(ValueMatch):
         places = {key: place for place, key in enumerate(value)}
         lacking = [key for key in (self._first, *self._before) if key not in places]
         if lacking:
-            why = f"{', '.join(map(repr, lacking))} missing; {keys_of(value)}"
+            why = f"{', '.join(map(repr, lacking))} {'is' if len(lacking) == 1 else 'are'} missing; {keys_of(value)}"
             return mismatched("missing", why, child(pointer, lacking[0]), expected=self._wanted())
         first = places[self._first]
         late = [key for key in self._before if places[key] < first]

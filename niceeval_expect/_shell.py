@@ -115,10 +115,12 @@ class _Reader(WordReader):
         while True:
             self.skip_blanks()
             char = self._peek()
-            if self.text.startswith(("<(", ">("), self.at):
+            # Most words begin with a letter, which starts none of what is looked for first.
+            plain = char.isalpha()
+            if not plain and self.text.startswith(("<(", ">("), self.at):
                 words.append(self.word())
                 continue
-            redirect = _REDIRECT.match(self.text, self.at)
+            redirect = None if plain else _REDIRECT.match(self.text, self.at)
             if redirect is not None:
                 self._redirect(redirect)
             elif not char or char in ";&|)\n":

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-import attrs
-
 from niceeval_expect._shell import Script, read_script
 from niceeval_expect._shell_holes import name_of
 
@@ -66,9 +64,7 @@ def _opened(script: Script) -> Script:
     gaps = [script.gap] if script.gap is not None else []
     for words in script.commands:
         _open(words, True, commands, others, gaps)
-    return attrs.evolve(
-        script, commands=tuple(commands), others=tuple(others), gap="; ".join(dict.fromkeys(gaps)) or None
-    )
+    return Script(tuple(commands), tuple(others), "; ".join(dict.fromkeys(gaps)) or None, script.invalid)
 
 
 def _open(

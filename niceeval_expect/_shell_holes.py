@@ -1,6 +1,5 @@
 """What stands in a word of a command for text that is only known when the command runs."""
 
-import posixpath
 import re
 from typing import Final
 
@@ -26,7 +25,7 @@ def may_be(word: str, token: str) -> bool:
 
 def name_of(word: str) -> str:
     """Return the name of a command without the path to it."""
-    return posixpath.basename(word) or word
+    return word.rpartition("/")[2] or word
 
 
 def readable(word: str) -> str:

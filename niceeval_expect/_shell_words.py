@@ -9,6 +9,7 @@ __all__ = ["InvalidError", "NotReadError", "WordReader"]
 
 _MAX_DEPTH: Final = 40
 _ENDS: Final = frozenset(" \t\n;&|()<>")
+_BLANKS: Final = frozenset(" \t\\")
 _BLANK: Final = re.compile(r"(?:[ \t]|\\\n)*")
 _PLAIN: Final = re.compile(r"[^ \t\n;&|()<>\\'\"$`{]+")
 _IN_DOUBLE: Final = re.compile(r"[^\\\"$`]+")
@@ -55,12 +56,18 @@ class WordReader:
 
     def skip_blanks(self) -> None:
         """Go to the next character that is not blank."""
-        found = _BLANK.match(self.text, self.at)
-        self.at = self.at if found is None else found.end()
+        if self.text[self.at : self.at + 1] in _BLANKS:
+            found = _BLANK.match(self.text, self.at)
+            self.at = self.at if found is None else found.end()
 
     def word(self) -> str:
         """Read one word and return it without its quotes."""
-        text, parts = self.text, list[str]()
+        text = self.text
+        whole = _PLAIN.match(text, self.at)
+        if whole is not None and (whole.end() == len(text) or text[whole.end()] in _ENDS):
+            self.at = whole.end()
+            return whole.group()
+        parts: list[str] = []
         if text.startswith(("<(", ">("), self.at):
             self.at += 2
             self.list_of_commands(")")

@@ -2,11 +2,16 @@
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from niceeval_expect._evaluation import Diagnostic, Evaluation
 
-__all__ = ["examined", "options", "plural", "read_flag", "read_sources"]
+__all__ = ["UNSPACED", "examined", "options", "plural", "read_flag", "read_sources"]
+
+UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""The characters, as a set of a regular expression, of scripts that put no spaces between words."""
 
 
 def read_sources(owner: str, source: object) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ _SCOPE_MODULES: Final = tuple(
 )
 _quote: Final[Callable[[str], str]] = json.encoder.encode_basestring_ascii
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
+_PLAIN: Final = frozenset({*_ATOMS, dict, list, tuple})
 
 
 def register(name: str, build: Callable[[Mapping[str, Any]], "Match"]) -> None:
@@ -64,7 +65,8 @@ def canonical(spec: Mapping[str, Any]) -> str:
 
 def canonical_call(name: str, args: Mapping[str, object]) -> str:
     """Return the canonical text of ``{"match": name, **args}``, the texts of matches among the arguments reused."""
-    parts = [f"{_quote(key)}:{_canonical_argument(value)}" for key, value in sorted({**args, "match": name}.items())]
+    parts = [f"{_quote(key)}:{_canonical_argument(args[key])}" for key in sorted(args)]
+    parts.insert(sum(key < "match" for key in args), f'"match":{_quote(name)}')
     return "{" + ",".join(parts) + "}"
 
 
@@ -72,11 +74,13 @@ def _canonical_argument(value: object) -> str:
     kind = type(value)
     if isinstance(value, str) and kind is str and value.isascii():
         return _quote(value)
-    text = getattr(value, "canonical_spec", None)
-    if text is not None:
-        return '{"$":"match",' + str(text)[1:]
+    if value is True or value is False:
+        return "true" if value else "false"
     if isinstance(value, list | tuple) and kind in (list, tuple) and value and hasattr(value[0], "canonical_spec"):
         return "[" + ",".join(map(_canonical_argument, value)) + "]"
+    text = None if kind in _PLAIN else getattr(value, "canonical_spec", None)
+    if text is not None:
+        return '{"$":"match",' + str(text)[1:]
     return json.dumps(argument_to_data(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

@@ -21,7 +21,7 @@ from niceeval_expect._near import blankness
 from niceeval_expect._reading import PLAIN, Form, Reading, near_miss, needle_argument, rebuilder, text_reading
 from niceeval_expect._spec import register
 
-__all__ = ["excludes", "includes", "similarity"]
+__all__ = ["edit_distance", "excludes", "includes", "similarity"]
 
 _MAX_CELLS: Final = 10**10
 """The largest product of two lengths that similarity compares, which takes it less than a second."""
@@ -129,7 +129,8 @@ register("excludes", rebuilder(excludes))
 
 
 @functools.cache
-def _edit_distance() -> Callable[[str, str], int]:
+def edit_distance() -> Callable[[str, str], int]:
+    """Return the function that counts the single-character edits between two texts."""
     # Imported at the first comparison: it takes longer to load than the rest of this package.
     from rapidfuzz.distance import Levenshtein
 
@@ -158,7 +159,7 @@ class _Similarity(ScoreMatch):
         if len(subject) * len(self._reference) > _MAX_CELLS:
             sizes = f"{len(subject):,} and {len(self._reference):,} characters"
             return errored(f"the texts are too long to be compared ({sizes})", pointer, code="size")
-        distance = _edit_distance()(subject, self._reference) if longest else 0
+        distance = edit_distance()(subject, self._reference) if longest else 0
         value = 1 - distance / longest if longest else 1.0
         edits = "1 edit" if distance == 1 else f"{distance:,} edits"
         message = f"{edits} apart, {longest:,} characters in the longer text"

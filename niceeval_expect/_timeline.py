@@ -73,7 +73,7 @@ def spans(turns: Iterable[TurnTrace]) -> dict[str, Span]:
         for place, call in enumerate(turn.calls):
             first = started.get(place)
             # Without events the list is in order of start; a call that the events leave out may be anywhere.
-            start: Moment = (first, first) if first is not None else (begin + 1, end - 1)
+            start: Moment = (first, first) if first is not None else (begin + 0.25, end - 0.25)
             if turn.events is None:
                 start = (begin + 1 + place, begin + 1 + place)
             last = finished.get(place)

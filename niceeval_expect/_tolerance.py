@@ -1,16 +1,17 @@
 """Numbers and how far apart they may be: exact arithmetic on the numbers as they are written."""
 
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from math import isfinite
 from typing import Any, Final, TypeGuard, final
 
 import attrs
 
-__all__ = ["Tolerance", "exact", "is_finite", "is_number", "number_argument", "tolerance_argument"]
+__all__ = ["Tolerance", "as_decimal", "exact", "is_finite", "is_number", "number_argument", "tolerance_argument"]
 
 _MARGIN: Final = 1e-9
 _MAX_EXPONENT: Final = 100_000
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def is_number(value: object) -> TypeGuard[int | float | Decimal | Fraction]:
@@ -34,6 +35,23 @@ def exact(value: int | float | Decimal | Fraction) -> Fraction:
     if isinstance(value, Decimal) and abs(value.adjusted()) > _MAX_EXPONENT:
         raise OverflowError(f"{value!s:.40} is out of all proportion")
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
+
+
+def as_decimal(value: Fraction) -> Decimal | None:
+    """Return a fraction as a decimal number, exactly; None if it has none, as a third.
+
+    >>> as_decimal(Fraction(1, 4)), as_decimal(Fraction(1, 3))
+    (Decimal('0.25'), None)
+    """
+    rest, places = value.denominator, 0
+    for factor in (2, 5):
+        count = 0
+        while rest % factor == 0:
+            rest, count = rest // factor, count + 1
+        places = max(places, count)
+    if rest != 1:
+        return None
+    return Decimal(value.numerator * 10**places // value.denominator).scaleb(-places, _EXACT)
 
 
 @final

@@ -1,17 +1,19 @@
 """`unordered`: each of several matches has an item of its own, whatever the order."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Final
 
 import attrs
 
 from niceeval_expect._assignment import Assignment, assign
-from niceeval_expect._collection import distance, items_of
 from niceeval_expect._evaluation import MAX_SAMPLES, Diagnostic, Evaluation, Outcome, sample
 from niceeval_expect._facets import plain_or_match, plain_value, plainly_differ
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._json import brief, json_equal
+from niceeval_expect._items import COMPARING, distance, first_argument, items_of
+from niceeval_expect._json import brief
 from niceeval_expect._match import Match, ValueMatch, evaluate_part
+from niceeval_expect._partial import show_match
 from niceeval_expect._pointer import child
 from niceeval_expect._spec import register
 
@@ -24,7 +26,7 @@ _KEPT: Final = 8
 class _Unordered(ValueMatch):
     _spec_name = "unordered"
     _matches: tuple[ValueMatch, ...]
-    _texts: list[str] | None
+    _stand_ins: tuple[Hashable | None, ...]
 
     def _args(self) -> dict[str, object]:
         return {"items": list(self._matches)}
@@ -40,11 +42,12 @@ class _Unordered(ValueMatch):
         if isinstance(items, Evaluation):
             return items
         size = len(self._matches)
-        table = _Table([[] for _ in range(size)], [[] for _ in range(size)])
-        if self._texts is not None and len(items) == size and _all_text(items) and sorted(items) == self._texts:
+        stand_ins = [_stand_in(item) for item in items]
+        if None not in self._stand_ins and Counter(stand_ins) == Counter(self._stand_ins):
             return self._matched(pointer)
+        table = _Table([[] for _ in range(size)], [[] for _ in range(size)])
         for row, match in enumerate(self._matches):
-            table.add(row, match, items, pointer)
+            table.add(row, match, self._stand_ins[row], list(zip(items, stand_ins, strict=True)), pointer)
         found = assign(table.outcomes)
         if found.outcome == "matched" and len(items) == size:
             return self._matched(pointer)
@@ -74,7 +77,9 @@ class _Unordered(ValueMatch):
             near = table.nearest(row, free, self._matches[row], items, pointer)
             says.append(f"{wanted}: {why}{_near(near)}")
             shown = () if near is None else (near[1].diagnostic,)
-            children.append(Diagnostic("missing", says[-1], pointer, sample(wanted), None, None, shown))
+            children.append(
+                Diagnostic("missing", says[-1], pointer, sample(show_match(self._matches[row])), None, None, shown)
+            )
         spare = free if len(items) > size or not found.unassigned else ()
         if outcome == "mismatched":
             children += [
@@ -98,8 +103,24 @@ class _Unordered(ValueMatch):
         return Evaluation(outcome, diagnostic, reason=reason, examined=len(items))
 
 
-def _all_text(values: list[Any]) -> bool:
-    return all(type(value) is str for value in values)
+def _stand_in(value: Any, levels: int = 24) -> Hashable | None:
+    """Return what stands for a plain JSON value: two are equal where the values are; None for any other value."""
+    kind = type(value)
+    if kind is str or kind is int or value is None:
+        return (value,)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is float:
+        return (value,) if value == value else "nan"
+    if not levels or (kind is not list and kind is not dict):
+        return None
+    if kind is list:
+        items = tuple(_stand_in(item, levels - 1) for item in value)
+        return None if None in items else ("list", items)
+    if not all(type(key) is str for key in value):
+        return None
+    fields = frozenset((key, _stand_in(item, levels - 1)) for key, item in value.items())
+    return None if any(item is None for _, item in fields) else ("dict", fields)
 
 
 @attrs.define
@@ -107,20 +128,27 @@ class _Table:
     """What each match says of each item; of mismatches, only the nearest few of each match are kept."""
 
     outcomes: list[list[str]]
-    near: list[list[tuple[int, int, Evaluation]]]
+    near: list[list[tuple[float, int, Evaluation]]]
     typed: set[tuple[int, int]] = attrs.field(factory=set)
     open: dict[str, Evaluation] = attrs.field(factory=dict)
 
-    def add(self, row: int, match: ValueMatch, items: list[Any], pointer: str) -> None:
+    def add(
+        self,
+        row: int,
+        match: ValueMatch,
+        stand_in: Hashable | None,
+        items: list[tuple[Any, Hashable | None]],
+        pointer: str,
+    ) -> None:
         """Compare one match with every item."""
         outcomes = self.outcomes[row]
-        is_plain = match._spec_name == "equals"
-        expected = plain_value(match) if is_plain else None
-        for column, item in enumerate(items):
+        compares = match._spec_name in COMPARING and not match._may_await
+        expected = first_argument(match) if compares else None
+        for column, (item, other) in enumerate(items):
             # Most pairs of plain values are the same or plainly differ, and need no diagnostic of their own.
-            if is_plain and json_equal(expected, item):
-                outcomes.append("matched")
-            elif is_plain and plainly_differ(expected, item):
+            if stand_in is not None and other is not None:
+                outcomes.append("matched" if stand_in == other else "mismatched")
+            elif compares and plainly_differ(expected, item):
                 outcomes.append("mismatched")
             else:
                 evaluation = evaluate_part(match, item, child(pointer, column))
@@ -144,7 +172,7 @@ class _Table:
     ) -> tuple[int, Evaluation] | None:
         """Return the item, of those that no match has where possible, that comes nearest to a match without one."""
         kept = list(self.near[row])
-        if match._spec_name == "equals":
+        if match._spec_name in COMPARING and not match._may_await:
             others = [column for column in free if self.outcomes[row][column] == "mismatched"][:_KEPT]
             parts = [(column, evaluate_part(match, items[column], child(pointer, column))) for column in others]
             kept += [(distance(part), column, part) for column, part in parts]
@@ -197,8 +225,8 @@ def unordered(items: Iterable[ValueMatch | object], /) -> ValueMatch:
     if not ordered:
         raise ValueError("unordered() got an empty list; to match one, use equals([])")
     matches = tuple(plain_or_match("unordered()", item) for item in ordered)
-    plain = [plain_value(match) for match in matches]
-    return _Unordered(matches, sorted(map(str, plain)) if _all_text(plain) else None)
+    stand_ins = (_stand_in(first_argument(match)) if match._spec_name == "equals" else None for match in matches)
+    return _Unordered(matches, tuple(stand_ins))
 
 
 register("unordered", lambda args: unordered(args["items"]))

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from niceeval import Thinking
 from niceeval.codec import decode_subject, encode_subject
 from niceeval.redaction import Redactor, ShortSecretWarning, current_redactor, forget_secrets, register_secret
 from niceeval_expect import equals
@@ -214,6 +215,37 @@ def test_where_secrets_overlap_everything_they_cover_is_replaced() -> None:
         "<[redacted:LONG]> [redacted:SHORT]",
         ("INNER", "LONG", "SHORT"),
     )
+
+
+@pytest.mark.parametrize("at", range(1, len(SECRET)))
+@pytest.mark.parametrize(
+    "stream",
+    [
+        lambda pieces: pieces,
+        lambda pieces: {"lines": ["start", *pieces, "end"]},
+        lambda pieces: [{"kind": "thinking", "text": piece} for piece in pieces],
+        lambda pieces: [{"choices": [{"delta": {"content": piece}}], "n": 1} for piece in pieces],
+        lambda pieces: [Thinking(piece) for piece in pieces],
+    ],
+)
+def test_a_secret_that_only_the_pieces_of_a_stream_spell_is_found(stream: Callable[[list[str]], Any], at: int) -> None:
+    redactor = Redactor.of([("API", SECRET)])
+    pieces = [f"key {SECRET[:at]}", f"{SECRET[at:]} and"]
+    subject = encode_subject(stream(pieces))
+    assert redactor.touches(subject.text)
+    tree, names = redactor.redact_tree(json.loads(subject.text))
+    assert names == ("API",)
+    assert "key [redacted:API]" in json.dumps(tree)
+    assert not redactor.touches(dumps(tree))
+    assert (tree, ()) == redactor.redact_tree(tree)
+
+
+def test_a_stream_is_left_as_it_is_where_it_spells_no_secret() -> None:
+    redactor = Redactor.of([("API", SECRET)])
+    for pieces in ([SECRET[:9], "-", SECRET[9:]], [SECRET[9:], SECRET[:9]], [SECRET[:9]], [[SECRET[:9]], "", 1]):
+        assert redactor.redact_tree(pieces) == (pieces, ())
+    many = ["x", *SECRET, "y", SECRET[:10], "", SECRET[10:]]
+    assert redactor.redact_tree(many) == (["x", "[redacted:API]", *[""] * 17, "y", "[redacted:API]", "", ""], ("API",))
 
 
 def test_a_secret_read_from_a_file_is_found_without_its_line_end() -> None:

@@ -98,12 +98,11 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["$(" * 100_000, "`" * 100_001, "{" * 100_000, "{," * 50_000, "<<a " * 25_000, "((" * 50_000, "\\`" * 50_000]
-    + ["x" * 500_000, "a " * 50_000, "'" * 99_999, "${" * 50_000, "a;" * 50_000, "a=" * 50_000],
+    ["$(", "`", "{", "{,", "<<a ", "((", "\\`", "x", "a ", "' ", "${", "a;", "a=", '"$(', "&>", "\\\n", "$'"],
 )
 def test_hostile_text_is_read_in_linear_time(text: str) -> None:
     begun = perf_counter()
-    read_script(text)
+    read_script(text * 50_001)
     assert perf_counter() - begun < 4
 
 
@@ -148,7 +147,9 @@ def test_what_is_not_opened_is_said(text: str, gap: str) -> None:
     assert commands_of_text(text).gap == gap
 
 
-@pytest.mark.parametrize("text", ["bash build.sh", "bash", "sh -x build.sh -c", "sudo", "env A=1", "find . -exec", "xargs"])
+@pytest.mark.parametrize(
+    "text", ["bash build.sh", "bash", "sh -x build.sh -c", "sudo", "env A=1", "find . -exec", "xargs"]
+)
 def test_commands_that_run_nothing_that_is_written_are_left_alone(text: str) -> None:
     assert len(commands_of_text(text).commands) == 1
     assert commands_of_text(text).gap is None

@@ -245,7 +245,7 @@ def test_a_range_that_holds_nothing_or_has_no_numeric_end_is_refused(low: Any, h
         ({"at_least": 2, "at_most": 3}, {1}, "mismatched"),
     ],
 )
-def test_a_length_counts_code_points_bytes_items_or_keys(bounds: dict[str, int], value: object, expected: str) -> None:
+def test_a_length_counts_code_points_bytes_items_or_keys(bounds: dict[str, Any], value: object, expected: str) -> None:
     assert length(**bounds).evaluate(value).outcome == expected
 
 
