@@ -1,10 +1,10 @@
 """Assertions: the log of one attempt, the only mutable list, and what registering an entry means."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Final, final
+from time import perf_counter
+from typing import Any, Final, final
 
 import anyio
 
@@ -51,7 +51,7 @@ class AssertionLog:
         self.closed = False
         self.spawn: Spawn | None = None
         self.redactor: Callable[[], Redactor] = current_redactor
-        self.started = time.perf_counter()
+        self.started = perf_counter()
         self._gates = style == "pass"
 
     # -- what the author may not do
@@ -80,32 +80,35 @@ class AssertionLog:
 
     def check(self, subject: object, match: object, scope: ScopeName, gate: bool | None = None) -> Entry:
         """Capture the subject, evaluate a synchronous match now, and return the registered entry."""
-        self.admit()
+        if self.closed or self.latch is not None:
+            self.admit()
         kind = _KINDS.get(type(match)) or self._kind_of(match)
-        assert isinstance(match, BooleanMatch | ScoreMatch)
+        rule: Any = match
         if type(subject) not in PLAIN:
             problem = not_a_subject(subject)
             if problem is not None:
                 raise self.refuse(problem)
-        entry = Entry(
-            len(self.entries), kind, match, scope, self._gates and (kind == "boolean" if gate is None else gate)
-        )
-        begun = time.perf_counter()
+        gated = self._gates and (kind == "boolean" if gate is None else gate)
+        entry = Entry(len(self.entries), kind, rule, scope, gated)
+        begun = perf_counter()
         entry.at = begun - self.started
         entry.live = subject
-        self._capture(entry, subject, match)
-        if entry.evaluation is None:
-            if match._may_await:
-                self._begin(entry, match, self.evidence.private(subject))
-            else:
-                entry.evaluation = bounded(evaluate_part(match, subject, ""))
-        entry.took = time.perf_counter() - begun
+        if rule._may_await:
+            self._capture_evidence(entry, subject, rule)
+            if entry.evaluation is None:
+                self._begin(entry, rule, self.evidence.private(subject))
+        else:
+            self._capture(entry, subject)
+            if entry.evaluation is None:
+                evaluation = evaluate_part(rule, subject, "")
+                entry.evaluation = bounded(evaluation) if evaluation.diagnostic.children else evaluation
+        entry.took = perf_counter() - begun
         self.entries.append(entry)
         return entry
 
-    def _capture(self, entry: Entry, subject: object, match: Match) -> None:
-        """Keep the subject; where it cannot be kept, that is how the entry comes out."""
-        evidence = evidence_of(match) if match._may_await else None
+    def _capture_evidence(self, entry: Entry, subject: object, match: Match) -> None:
+        """Keep what author code in the match says is its evidence, or the subject where it says nothing."""
+        evidence = evidence_of(match)
         if evidence is not None:
             entry.snapshot = True
             try:
@@ -113,6 +116,10 @@ class AssertionLog:
             except Exception as error:
                 entry.evaluation = errored(f"evidence= raised {told(error)}", exception=error)
                 return
+        self._capture(entry, subject)
+
+    def _capture(self, entry: Entry, subject: object) -> None:
+        """Keep the subject; where it cannot be kept, that is how the entry comes out."""
         captured = self.evidence.capture(subject)
         entry.subject = captured.digest
         if not captured.rebuildable:
@@ -133,14 +140,14 @@ class AssertionLog:
         scope = anyio.CancelScope()
 
         async def settle() -> None:
-            begun = time.perf_counter()
+            begun = perf_counter()
             try:
                 with scope:
                     self._settled(entry, await finish(match, subject, replay))
             except (Exception, StopSignal, SkipSignal, SystemExit) as error:
                 self._settled(entry, errored(told(error), exception=error))
             finally:
-                entry.took += time.perf_counter() - begun
+                entry.took += perf_counter() - begun
                 give_up()
 
         def give_up() -> None:
@@ -181,14 +188,14 @@ class AssertionLog:
             yields: What ``or_stop()`` returns, given the entry's evaluation.
         """
         entry = Entry(len(self.entries), "boolean", match, scope, self._gates)
-        begun = time.perf_counter()
+        begun = perf_counter()
         entry.at = begun - self.started
         entry.subject, entry.coverage, entry.yields = cut, coverage, yields
         if match._may_await:
             self._begin(entry, match, evidence)
         else:
             entry.evaluation = bounded(evaluate_part(match, evidence, ""))
-        entry.took = time.perf_counter() - begun
+        entry.took = perf_counter() - begun
         self.entries.append(entry)
         return entry
 
@@ -199,7 +206,7 @@ class AssertionLog:
             raise self.mistake("t.score() belongs to define_score_eval; a pass-style eval has a verdict and no score")
         entry = Entry(len(self.entries), "points", None, "attempt", False)
         entry.points = self.points(points, "t.score()", zero=True)
-        entry.at = time.perf_counter() - self.started
+        entry.at = perf_counter() - self.started
         self.entries.append(entry)
         return entry
 

@@ -17,7 +17,7 @@ from niceeval.documents import attempt_line
 from niceeval.errors import AgentFailed, AgentUnavailable, RecordError, message_of, told
 from niceeval.handles import never_awaited
 from niceeval.redaction import Redactor
-from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves
+from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves, swallowed_cancellation
 from niceeval.verdict import Folded, fold_pass, fold_score
 
 __all__ = [
@@ -87,7 +87,7 @@ async def run_body(state: AttemptState, body: Callable[[], Awaitable[None]], tim
         if interrupts(error):
             raise
         ending = ending_of(error)
-    if anyio.current_effective_deadline() == -math.inf:
+    if swallowed_cancellation():
         # The author's code swallowed the cancellation; what it skipped by that nobody knows.
         return INTERRUPTED if ending.error is None else ending
     late = scope is not None and scope.cancel_called

@@ -42,8 +42,11 @@ class _Handle:
             AuthoringError: If the key has been set already, or the entry is frozen or its attempt has closed.
             TypeError: If it is not text.
         """
-        self._configurable("key", self._entry.key is not None)
-        self._entry.key = self._text("key", key)
+        entry = self._entry
+        if entry.key is not None or entry.frozen or self._log.closed or type(key) is not str or not key.strip():
+            self._configurable("key", entry.key is not None)
+            key = self._text("key", key)
+        entry.key = key
         return self
 
     def label(self, label: str, /) -> Self:

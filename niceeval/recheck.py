@@ -74,7 +74,7 @@ def recheck_run(folder: str | Path, checks: Checks) -> Recheck:
     Args:
         folder: The folder of the run.
         checks: A mapping from requirement to match, each evaluated over the subjects stored for that requirement; or a
-            function of ``t``, sync or async, that finds the stored sessions in ``t.sessions`` and registers checks by key.
+            function of ``t``, sync or async, that finds the stored sessions in ``t.sessions`` and registers checks.
 
     Raises:
         TypeError: `checks` is neither.

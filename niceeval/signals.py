@@ -1,5 +1,6 @@
 """Control flow of an attempt: why its code stopped, and where in the author's files something was said."""
 
+import asyncio
 import math
 import os
 import sys
@@ -10,7 +11,7 @@ from typing import Final, final
 
 import anyio
 
-__all__ = ["SkipSignal", "StopSignal", "being_cancelled", "leaves", "short_path", "site"]
+__all__ = ["SkipSignal", "StopSignal", "being_cancelled", "leaves", "short_path", "site", "swallowed_cancellation"]
 
 
 @final
@@ -36,11 +37,23 @@ def being_cancelled() -> bool:
     """Tell whether this task is being cancelled, as opposed to having awaited something that was."""
     if anyio.current_effective_deadline() == -math.inf:
         return True
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
-        return False
-    task = asyncio.current_task()
+    task = _asyncio_task()
     return task is not None and task.cancelling() > 0
+
+
+def swallowed_cancellation() -> bool:
+    """Tell whether this task was cancelled from outside although its code runs on, as far as the backend knows.
+
+    Asyncio does not: its task groups leave a task counted as cancelled that has ended its group in order.
+    """
+    return _asyncio_task() is None and anyio.current_effective_deadline() == -math.inf
+
+
+def _asyncio_task() -> "asyncio.Task[object] | None":
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
 
 
 _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep

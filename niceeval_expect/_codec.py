@@ -84,7 +84,8 @@ def is_plain(value: Any, levels: int = MAX_DEPTH) -> bool:
         for key, item in value.items():
             if type(key) is not str or key == "$" or not (key.isascii() or find_surrogate(key) is None):
                 return False
-            if type(item) is str and item.isascii():
+            one = type(item)
+            if (one is str and item.isascii()) or one is bool or item is None:
                 continue
             if not is_plain(item, levels - 1):
                 return False

@@ -210,7 +210,7 @@ class _CustomScore(ScoreMatch):
 def define_score_match(measure: Callable[..., float], /, *, name: str | None = None) -> Callable[..., ScoreMatch]:
     """Make a score match factory out of a function: ``factory(*args)`` calls ``measure(subject, *args)``.
 
-    A result that is out of [0, 1], not finite, a bool or not a number makes the evaluation errored; it is never clamped.
+    A result that is out of [0, 1], not finite, a bool or no number makes the evaluation errored; it is never clamped.
 
     Args:
         measure: A function whose first argument is the subject; returns a real number from 0 to 1, sync or async.

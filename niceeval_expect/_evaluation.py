@@ -41,14 +41,14 @@ class Deferred:
 
     __slots__ = ("_make", "_value")
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make: Callable[[], Any] | None = make
-        self._value: Any = None
+    def __init__(self, make: Callable[[Any], Any], of: object) -> None:
+        self._make: Callable[[Any], Any] | None = make
+        self._value: Any = of
 
     def value(self) -> Any:
         """Return the value: the same one every time."""
         if self._make is not None:
-            self._value, self._make = self._make(), None
+            self._value, self._make = self._make(self._value), None
         return self._value
 
 

@@ -25,9 +25,9 @@ def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
     if kind in _ATOMS:
         return value
     if kind is dict:
-        return {key: freeze(item, refuse) for key, item in value.items()}
+        return {key: item if type(item) in _ATOMS else freeze(item, refuse) for key, item in value.items()}
     if kind is list:
-        return [freeze(item, refuse) for item in value]
+        return [item if type(item) in _ATOMS else freeze(item, refuse) for item in value]
     if kind is tuple:
         return tuple([freeze(item, refuse) for item in value])
     if kind is set or kind is frozenset:

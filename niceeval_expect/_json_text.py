@@ -61,7 +61,7 @@ class _JsonText(ParsingMatch[Any]):
         if isinstance(parsed, ParseProblem):
             return _no_json(parsed, subject, pointer)
         value, note = parsed.value, parsed.note
-        product = Deferred(lambda: _value_of(subject)) if shared else value
+        product = Deferred(_value_of, subject) if shared else value
         if self._match is None:
             diagnostic = Diagnostic("matched", note, pointer) if note else MATCHED.diagnostic
             return Evaluation("matched", diagnostic, produced=product)

@@ -60,6 +60,8 @@ __all__ = [
 V = TypeVar("V")
 Family: TypeAlias = Literal["structural", "lexical", "referential", "judged"]
 
+_set: Final = object.__setattr__
+
 TOLERANCE: Final = 1e-9
 """Thresholds compare with this absolute tolerance, so that 0.1 + 0.2 meets 0.3."""
 
@@ -97,38 +99,35 @@ class Match:
     @property
     def fingerprint(self) -> str:
         """A digest of the canonical spec: 32 hexadecimal digits."""
-        try:
-            return self._digest
-        except AttributeError:
-            value = digest(self.canonical_spec)
-            object.__setattr__(self, "_digest", value)
-            return value
+        known: str | None = getattr(self, "_digest", None)
+        if known is None:
+            known = digest(self.canonical_spec)
+            _set(self, "_digest", known)
+        return known
 
     @property
     def canonical_spec(self) -> str:
         """The spec as canonical JSON text: ASCII, sorted keys."""
-        try:
-            return self._canonical
-        except AttributeError:
-            # A match that is made anew around a constant one (a claim about calls, a path) reuses the text inside.
-            text = canonical_call(self._spec_name, self._args()) if self._plain_spec else canonical(self.spec())
-            object.__setattr__(self, "_canonical", text)
-            return text
-
-    @property
-    def _plain_spec(self) -> bool:
-        """Whether the spec is just the name and the arguments."""
-        return type(self).spec is Match.spec
+        known: str | None = getattr(self, "_canonical", None)
+        if known is not None:
+            return known
+        # Where the spec is just the name and the arguments, the texts of the matches inside are reused.
+        own = type(self)
+        if own.spec is Match.spec:
+            text = canonical_call(own._spec_name, self._args())
+        else:
+            text = canonical(self.spec())
+        _set(self, "_canonical", text)
+        return text
 
     @property
     def _may_await(self) -> bool:
         """Whether evaluating may call author code that returns a coroutine."""
-        try:
-            return self._awaits
-        except AttributeError:
-            value = any(isinstance(part, Match) and part._may_await for part in self._parts())
-            object.__setattr__(self, "_awaits", value)
-            return value
+        known: bool | None = getattr(self, "_awaits", None)
+        if known is None:
+            known = any([isinstance(part, Match) and part._may_await for part in self._parts()])
+            _set(self, "_awaits", known)
+        return known
 
     @property
     def reaches_outside(self) -> bool:

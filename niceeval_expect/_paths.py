@@ -1,6 +1,7 @@
 """Paths into a value: dotted and bracketed, JSON Pointers, or tuples; and what is found there."""
 
 import re
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, final
 
 import attrs
@@ -60,6 +61,10 @@ _FORMS: Final = "'items[0].name', '/items/0/name' or ('items', 0, 'name')"
 
 def parse_path(path: object, owner: str) -> tuple[Step, ...]:
     """Return the steps of a path, or refuse it with a sentence in which `owner` is the function it was given to."""
+    return _read_once(path, owner) if type(path) is str else _read(path, owner)
+
+
+def _read(path: object, owner: str) -> tuple[Step, ...]:
     if isinstance(path, str):
         if not path.strip():
             raise ValueError(f"{owner} takes a path such as {_FORMS}, got the blank text {path!r}")
@@ -71,6 +76,10 @@ def parse_path(path: object, owner: str) -> tuple[Step, ...]:
     else:
         raise TypeError(f"{owner} takes a path as text or as a tuple of segments, such as {_FORMS}, got {path!r:.200}")
     return tuple(Step(segment, int(segment) if _index(segment) else None) for segment in segments)
+
+
+# A path is often written where a match is made anew for every case.
+_read_once: Final = lru_cache(maxsize=1024)(_read)
 
 
 def _segment(segment: object, path: object, owner: str) -> str:

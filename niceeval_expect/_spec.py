@@ -65,22 +65,30 @@ def canonical(spec: Mapping[str, Any]) -> str:
 
 def canonical_call(name: str, args: Mapping[str, object]) -> str:
     """Return the canonical text of ``{"match": name, **args}``, the texts of matches among the arguments reused."""
-    parts = [f"{_quote(key)}:{_canonical_argument(args[key])}" for key in sorted(args)]
-    parts.insert(sum(key < "match" for key in args), f'"match":{_quote(name)}')
-    return "{" + ",".join(parts) + "}"
+    before, after = "", ""
+    for key in sorted(args) if len(args) > 1 else args:
+        value = args[key]
+        if type(value) is str and value.isascii():
+            part = f"{_quote(key)}:{_quote(value)}"
+        else:
+            part = f"{_quote(key)}:{_canonical_argument(value)}"
+        if key < "match":
+            before += part + ","
+        else:
+            after += "," + part
+    return f'{{{before}"match":{_quote(name)}{after}}}'
 
 
 def _canonical_argument(value: object) -> str:
     kind = type(value)
-    if isinstance(value, str) and kind is str and value.isascii():
-        return _quote(value)
-    if value is True or value is False:
+    if kind not in _PLAIN:
+        text = getattr(value, "canonical_spec", None)
+        if text is not None:
+            return '{"$":"match",' + str(text)[1:]
+    elif value is True or value is False:
         return "true" if value else "false"
-    if isinstance(value, list | tuple) and kind in (list, tuple) and value and hasattr(value[0], "canonical_spec"):
+    elif isinstance(value, list | tuple) and value and hasattr(value[0], "canonical_spec"):
         return "[" + ",".join(map(_canonical_argument, value)) + "]"
-    text = None if kind in _PLAIN else getattr(value, "canonical_spec", None)
-    if text is not None:
-        return '{"$":"match",' + str(text)[1:]
     return json.dumps(argument_to_data(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

@@ -154,7 +154,7 @@ def _sentence(error: Exception) -> str:
 def write_header(folder: Path, document: Mapping[str, Any]) -> None:
     """Write `run.json` so that a reader finds the old or the new one, whole; it is on the disk on return."""
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
-    write_atomically(folder / _HEADER, text.encode("ascii"), sync=True)
+    write_atomically(folder / _HEADER, text.encode("ascii"), sync=document.get("status") != "running")
 
 
 def write_atomically(path: Path, data: bytes, *, sync: bool = False) -> None:
