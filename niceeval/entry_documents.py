@@ -8,8 +8,8 @@ from typing import Any, Final
 from niceeval.assertions import AssertionLog
 from niceeval.entries import Entry
 from niceeval_expect._evaluation import MATCHED, Diagnostic
-from niceeval_expect._match import ThresholdedMatch
 from niceeval_expect._scope import NOTHING, findings
+from niceeval_expect._score import ThresholdedMatch
 from niceeval_expect._spec import is_rebuildable
 
 __all__ = ["MAX_REFERENCES", "entry_document", "entry_text", "quoted", "to_json"]

@@ -15,7 +15,8 @@ from niceeval.record.lines import Damaged, FolderSource, RunSource, parse, warn
 from niceeval.views import View
 from niceeval_expect._codec import decode
 from niceeval_expect._evaluation import Evaluation
-from niceeval_expect._match import BooleanMatch, Match, ScoreMatch
+from niceeval_expect._match import BooleanMatch, Match
+from niceeval_expect._score import ScoreMatch
 from niceeval_expect._spec import find_code, from_spec
 
 __all__ = ["Attempt", "Difference", "Verification", "attempts_of", "verify_run"]

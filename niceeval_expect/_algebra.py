@@ -13,15 +13,8 @@ import attrs
 from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome, cut_text, sample
 from niceeval_expect._event import EventMatch
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._match import (
-    COMPOSE,
-    BooleanMatch,
-    Match,
-    ParsingMatch,
-    ScoreMatch,
-    ValueMatch,
-    evaluate_part,
-)
+from niceeval_expect._match import COMPOSE, BooleanMatch, Match, ParsingMatch, ValueMatch, evaluate_part
+from niceeval_expect._score import ScoreMatch
 from niceeval_expect._spec import register
 from niceeval_expect._tool import ToolMatch
 

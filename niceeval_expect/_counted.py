@@ -8,7 +8,7 @@ import attrs
 from niceeval_expect._count import count_argument
 from niceeval_expect._facets import parts_reject
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._match import COMPOSE, BooleanMatch, Match
+from niceeval_expect._match import BooleanMatch, Match, compose
 from niceeval_expect._spec import register
 
 __all__ = ["CountedToolMatch", "ToolCallLike", "ToolMatch"]
@@ -46,15 +46,15 @@ class ToolMatch(BooleanMatch):
 
     def __and__(self, other: "ToolMatch", /) -> "ToolMatch":
         """Return the match that needs both, of the same call."""
-        return cast(ToolMatch, COMPOSE["all_of"](self, other))
+        return cast(ToolMatch, compose("all_of", self, other))
 
     def __or__(self, other: "ToolMatch", /) -> "ToolMatch":
         """Return the match that needs one of the two."""
-        return cast(ToolMatch, COMPOSE["any_of"](self, other))
+        return cast(ToolMatch, compose("any_of", self, other))
 
     def __invert__(self) -> "ToolMatch":
         """Return the denial; missing evidence stays missing."""
-        return cast(ToolMatch, COMPOSE["not_"](self))
+        return cast(ToolMatch, compose("not_", self))
 
     def exactly(self, n: int, /) -> "CountedToolMatch":
         """Return the claim that exactly `n` calls are like this.

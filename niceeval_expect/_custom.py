@@ -12,7 +12,8 @@ import attrs
 from niceeval_expect._calls import PENDING, call
 from niceeval_expect._evaluation import MATCHED, Evaluation, errored, measured, mismatched, unavailable
 from niceeval_expect._freeze import call_repr, freeze
-from niceeval_expect._match import ScoreMatch, ValueMatch
+from niceeval_expect._match import ValueMatch
+from niceeval_expect._score import ScoreMatch
 from niceeval_expect._spec import register
 
 __all__ = ["define_score_match", "define_value_match", "satisfies"]

@@ -7,7 +7,7 @@ import attrs
 from niceeval_expect._evaluation import MATCHED, Absent, Diagnostic, Evaluation, mismatched, wrong_type
 from niceeval_expect._facets import Facet, fold_facets, parts_reject, plain_or_match, plain_value
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._match import COMPOSE, BooleanMatch, ValueMatch, evaluate_part
+from niceeval_expect._match import BooleanMatch, ValueMatch, compose, evaluate_part
 from niceeval_expect._spec import register
 from niceeval_expect._tool import ToolMatch
 
@@ -67,15 +67,15 @@ class EventMatch(BooleanMatch):
 
     def __and__(self, other: "EventMatch", /) -> "EventMatch":
         """Return the match that needs both, of the same event."""
-        return cast(EventMatch, COMPOSE["all_of"](self, other))
+        return cast(EventMatch, compose("all_of", self, other))
 
     def __or__(self, other: "EventMatch", /) -> "EventMatch":
         """Return the match that needs one of the two."""
-        return cast(EventMatch, COMPOSE["any_of"](self, other))
+        return cast(EventMatch, compose("any_of", self, other))
 
     def __invert__(self) -> "EventMatch":
         """Return the denial; missing evidence stays missing."""
-        return cast(EventMatch, COMPOSE["not_"](self))
+        return cast(EventMatch, compose("not_", self))
 
     def _rejects(self, event: EventLike) -> bool:
         """Tell at little cost whether the event certainly mismatches, and not for its type, as a tool match does."""

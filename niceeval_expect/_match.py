@@ -24,37 +24,34 @@ How a match is written::
 evaluated with `evaluate_part`, which turns absent values and exceptions into their outcomes.
 """
 
-from collections.abc import Callable, Mapping
-from math import isfinite
+import importlib
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, cast
 
-import attrs
 from typing_extensions import TypeVar
 
 from niceeval_expect._calls import Replay, replaying
 from niceeval_expect._evaluation import (
     Absent,
     AbsentText,
-    Diagnostic,
     Evaluation,
-    Outcome,
     bounded,
     errored,
     unavailable,
 )
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._spec import argument_to_data, canonical, canonical_call, digest, register
+from niceeval_expect._spec import argument_to_data, canonical, canonical_call, digest
 
 __all__ = [
     "COMPOSE",
     "BooleanMatch",
     "Match",
     "ParsingMatch",
-    "ScoreMatch",
-    "ThresholdedMatch",
     "ValueMatch",
     "begin",
+    "compose",
     "evaluate_part",
+    "finish",
 ]
 
 V = TypeVar("V")
@@ -62,11 +59,16 @@ Family: TypeAlias = Literal["structural", "lexical", "referential", "judged"]
 
 _set: Final = object.__setattr__
 
-TOLERANCE: Final = 1e-9
-"""Thresholds compare with this absolute tolerance, so that 0.1 + 0.2 meets 0.3."""
 
 COMPOSE: Final[dict[str, Callable[..., Any]]] = {}
-"""The composition functions, filled in by the algebra module: the operators below go through it."""
+"""The composition functions, filled in by the algebra module: the operators of every domain go through it."""
+
+
+def compose(operation: str, *matches: object) -> Any:
+    """Compose matches by ``all_of``, ``any_of`` or ``not_``; the algebra is loaded when it is first needed."""
+    if not COMPOSE:
+        importlib.import_module("niceeval_expect._algebra")
+    return COMPOSE[operation](*matches)
 
 
 class Match:
@@ -113,10 +115,7 @@ class Match:
             return known
         # Where the spec is just the name and the arguments, the texts of the matches inside are reused.
         own = type(self)
-        if own.spec is Match.spec:
-            text = canonical_call(own._spec_name, self._args())
-        else:
-            text = canonical(self.spec())
+        text = canonical_call(own._spec_name, self._args()) if own.spec is Match.spec else canonical(self.spec())
         _set(self, "_canonical", text)
         return text
 
@@ -125,7 +124,7 @@ class Match:
         """Whether evaluating may call author code that returns a coroutine."""
         known: bool | None = getattr(self, "_awaits", None)
         if known is None:
-            known = any([isinstance(part, Match) and part._may_await for part in self._parts()])
+            known = any(isinstance(part, Match) and part._may_await for part in self._parts())
             _set(self, "_awaits", known)
         return known
 
@@ -248,15 +247,15 @@ class ValueMatch(BooleanMatch):
 
     def __and__(self, other: "ValueMatch", /) -> "ValueMatch":
         """Return the match that needs both."""
-        return cast(ValueMatch, COMPOSE["all_of"](self, other))
+        return cast(ValueMatch, compose("all_of", self, other))
 
     def __or__(self, other: "ValueMatch", /) -> "ValueMatch":
         """Return the match that needs one of the two."""
-        return cast(ValueMatch, COMPOSE["any_of"](self, other))
+        return cast(ValueMatch, compose("any_of", self, other))
 
     def __invert__(self) -> "ValueMatch":
         """Return the denial; missing evidence stays missing."""
-        return cast(ValueMatch, COMPOSE["not_"](self))
+        return cast(ValueMatch, compose("not_", self))
 
 
 class ParsingMatch(ValueMatch, Generic[V]):
@@ -266,92 +265,4 @@ class ParsingMatch(ValueMatch, Generic[V]):
 
     def __and__(self, other: ValueMatch, /) -> "ParsingMatch[V]":
         """Return the match that needs both, and still yields the parsed value."""
-        return cast(ParsingMatch[V], COMPOSE["all_of"](self, other))
-
-
-class ScoreMatch(_Evaluates):
-    """A match that yields a measurement in [0, 1], or unavailable, or errored."""
-
-    __slots__ = ()
-
-    def at_least(self, threshold: float, /) -> "ThresholdedMatch":
-        """Return the same measurement with the condition that it is at least `threshold`.
-
-        Args:
-            threshold: Finite, in [0, 1]; 0 is a real threshold. Compared with a tolerance of 1e-9.
-
-        >>> from niceeval_expect import similarity
-        >>> similarity("colour").at_least(0.8).evaluate("color").code
-        'met'
-        """
-        return ThresholdedMatch(self, "at_least", _threshold("at_least", threshold))
-
-    def at_most(self, threshold: float, /) -> "ThresholdedMatch":
-        """Return the same measurement with the condition that it is at most `threshold`.
-
-        Args:
-            threshold: Finite, in [0, 1]. Compared with a tolerance of 1e-9.
-        """
-        return ThresholdedMatch(self, "at_most", _threshold("at_most", threshold))
-
-
-def _threshold(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name}() takes a finite number from 0 to 1, got {value!r}")
-    return value
-
-
-def _digits(value: float, threshold: float) -> str:
-    """Return `value` with as few decimals, from two on, as tell it apart from the threshold."""
-    for decimals in (2, 3, 4, 6, 9):
-        text = f"{value:.{decimals}f}"
-        if text != f"{threshold:.{decimals}f}" or abs(value - threshold) <= TOLERANCE:
-            return text
-    return repr(value)
-
-
-@attrs.frozen(eq=False, repr=False)
-class ThresholdedMatch(ValueMatch):
-    """A measurement with a condition: it composes like a boolean, met is matched, below and above are mismatched."""
-
-    _spec_name = "threshold"
-    measure: ScoreMatch
-    relation: str
-    threshold: float
-
-    def _args(self) -> dict[str, object]:
-        return {"of": self.measure, "relation": self.relation, "threshold": self.threshold}
-
-    def _parts(self) -> tuple[object, ...]:
-        return (self.measure,)
-
-    def __repr__(self) -> str:
-        return f"{self.measure!r}.{self.relation}({self.threshold!r})"
-
-    def _evaluate(self, subject: object, pointer: str) -> Evaluation:
-        inner = evaluate_part(self.measure, subject, pointer)
-        if inner.outcome != "measured" or inner.value is None:
-            return inner
-        value, limit = inner.value, self.threshold
-        if self.relation == "at_least":
-            code = "met" if value >= limit - TOLERANCE else "below"
-        else:
-            code = "met" if value <= limit + TOLERANCE else "above"
-        shown = _digits(value, limit)
-        message = (
-            f"measured {shown}, {self.relation.replace('_', ' ')} {limit} is {'met' if code == 'met' else 'not met'}"
-        )
-        children = (inner.diagnostic,) if inner.diagnostic.message or inner.diagnostic.children else ()
-        diagnostic = Diagnostic(
-            code, message, pointer, f"{self.relation.replace('_', ' ')} {limit}", value, None, children
-        )
-        outcome: Outcome = "matched" if code == "met" else "mismatched"
-        return Evaluation(outcome, diagnostic, value=value, examined=inner.examined)
-
-
-def _rebuild_threshold(args: Mapping[str, Any]) -> Match:
-    measure: ScoreMatch = args["of"]
-    return measure.at_least(args["threshold"]) if args["relation"] == "at_least" else measure.at_most(args["threshold"])
-
-
-register("threshold", _rebuild_threshold)
+        return cast(ParsingMatch[V], compose("all_of", self, other))

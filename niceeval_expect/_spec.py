@@ -5,6 +5,7 @@ import hashlib
 import importlib
 import inspect
 import json
+import pkgutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -27,10 +28,6 @@ __all__ = [
 
 _BUILDERS: Final[dict[str, Callable[[Mapping[str, Any]], "Match"]]] = {}
 # Claims over a scope register their specs here as well; they are imported when one of them is first asked for.
-_SCOPE_MODULES: Final = tuple(
-    f"niceeval_expect.{module}"
-    for module in ("_call_claims", "_event_scope", "_loops", "_tool_scope", "_turn_scope", "_unordered_calls")
-)
 _quote: Final[Callable[[str], str]] = json.encoder.encode_basestring_ascii
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 _PLAIN: Final = frozenset({*_ATOMS, dict, list, tuple})
@@ -56,6 +53,13 @@ def _origin(build: Callable[..., Any]) -> tuple[str, str, str]:
     reference = code_reference(build)
     # The file rather than the module: an eval file may get another module name each time that it is loaded.
     return (getattr(code, "co_filename", reference["module"]), reference["name"], reference["digest"])
+
+
+def _load_all() -> None:
+    """Import every module of this package, since each registers its own matches."""
+    package = importlib.import_module("niceeval_expect")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"niceeval_expect.{module.name}")
 
 
 def canonical(spec: Mapping[str, Any]) -> str:
@@ -200,8 +204,7 @@ def from_spec(spec: Mapping[str, Any], /, *, code: CodeFinder | None = None) -> 
         raise ValueError(f'a spec is a mapping with a "match" name, got {spec!r:.200}')
     build = _BUILDERS.get(name)
     if build is None:
-        for module in _SCOPE_MODULES:
-            importlib.import_module(module)
+        _load_all()
         build = _BUILDERS.get(name)
     if build is None:
         raise ValueError(f"no match named {name!r} is known; known are {', '.join(sorted(_BUILDERS))}")

@@ -16,9 +16,10 @@ from niceeval_expect._evaluation import (
     sample,
     wrong_type,
 )
-from niceeval_expect._match import ScoreMatch, ValueMatch
+from niceeval_expect._match import ValueMatch
 from niceeval_expect._near import blankness
 from niceeval_expect._reading import PLAIN, Form, Reading, near_miss, needle_argument, rebuilder, text_reading
+from niceeval_expect._score import ScoreMatch
 from niceeval_expect._spec import register
 
 __all__ = ["edit_distance", "excludes", "includes", "similarity"]
