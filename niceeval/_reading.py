@@ -207,6 +207,8 @@ def _call(spec: Mapping[str, Any]) -> str:
     name = str(spec.get("match", "?"))
     args = {key: value for key, value in spec.items() if key not in ("match", "$")}
     inner = args.get("of")
+    if name in _CLAIMS:
+        args = {key: _plain_names(value) for key, value in args.items()}
     if name == "threshold" and isinstance(inner, Mapping):
         return f"{_call(inner)}.{args.get('relation')}({_value(args.get('threshold'))})"
     if name == "counted_tool_match" and isinstance(inner, Mapping):
@@ -217,11 +219,20 @@ def _call(spec: Mapping[str, Any]) -> str:
     if name == "event_match":
         kind = _value(args.pop("kind", None))
         return f"{name}({kind}{''.join(f', {key}={_value(value)}' for key, value in args.items())})"
-    listed = args.get("keys", inner)
+    listed = args.get("tools") if name == "tool_order" else args.get("keys", inner)
     if len(args) == 1 and isinstance(listed, list):
         return f"{name}({', '.join(map(_value, listed))})"
     given = sorted(args.items(), key=lambda item: _place(item[0]))
     return f"{name}({', '.join(_argument(key, value, alone=len(args) == 1) for key, value in given)})"
+
+
+def _plain_names(value: Any) -> Any:
+    """Return the names of tools that a claim asks nothing else of, as an author writes them."""
+    if isinstance(value, list):
+        return [_plain_names(item) for item in value]
+    if isinstance(value, Mapping) and value.get("match") == "tool_match" and not set(value) - {"$", "match", "name"}:
+        return value.get("name")
+    return value
 
 
 def _quantifier(args: Mapping[str, Any]) -> str:

@@ -1,8 +1,10 @@
 """The runner: a plan's attempts, each in a task of its own, bounded, written one line each as they end."""
 
+import contextvars
 import hashlib
 import os
-from collections.abc import Mapping
+import secrets
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -20,7 +22,7 @@ from niceeval.plans import AttemptRef, Plan, Progress, Quiet
 from niceeval.record.run import RunResult
 from niceeval.record.write import MemoryWriter, RunWriter
 from niceeval.redaction import current_redactor, growing_redactor
-from niceeval.tasks import task_group
+from niceeval.tasks import Start, task_group
 
 __all__ = ["AttemptRef", "Plan", "Progress", "Quiet", "execute"]
 
@@ -58,17 +60,12 @@ async def execute(
     """
     run = _Run(writer, timeout, progress or Quiet(), plan.declared_secrets)
     made: dict[str, Agent | None] = {name: as_agent(agents[name]) for name in plan.agents}
-    slots = anyio.Semaphore(concurrency, fast_acquire=True)
     run.progress.plan_ready(plan, writer.id)
     status = "interrupted"
     try:
         async with anyio.create_task_group() as checks, task_group() as start:
             run.spawn_into(checks)
-            for ref, eval_, case in plan.refs():
-                await slots.acquire()
-                if run.broken is not None:
-                    break
-                start(run.attempt(ref, eval_, case, made.get(ref.agent), slots))
+            await run.attempts(plan, made, start, concurrency)
         if run.broken is None:
             status = "sealed"
     finally:
@@ -101,6 +98,9 @@ class _Run:
         self.broken: RecordError | None = None
         self._checks: anyio.abc.TaskGroup | None = None
         self._cap: anyio.CapacityLimiter | None = None
+        self._ids = f"{secrets.token_hex(4)}"
+        self._started = self._in_flight = 0
+        self._stopping = False
 
     def spawn_into(self, checks: anyio.abc.TaskGroup) -> None:
         """Let asynchronous checks run in this task group, under their own cap."""
@@ -113,14 +113,38 @@ class _Run:
             self._cap = anyio.CapacityLimiter(CHECK_CAP)
         self._checks.start_soon(_capped, self._cap, work)
 
+    async def attempts(self, plan: Plan, agents: Mapping[str, Agent | None], start: Start, concurrency: int) -> None:
+        """Run all attempts of a plan, so many at a time: each that ends starts the next, in a fresh context."""
+        todo, outside, ended = plan.refs(), contextvars.copy_context(), anyio.Event()
+
+        def proceed() -> None:
+            item = None if self._stopping or self.broken is not None else next(todo, None)
+            if item is None:
+                if not self._in_flight:
+                    ended.set()
+                return
+            ref, eval_, case = item
+            self._in_flight += 1
+            outside.run(start, self.attempt(ref, eval_, case, agents.get(ref.agent), proceed))
+
+        for _ in range(min(concurrency, plan.size)):
+            proceed()
+        try:
+            await ended.wait()
+        except BaseException:
+            # Before any attempt in flight learns of the cancellation, so that none starts another.
+            self._stopping = True
+            raise
+
     async def attempt(
-        self, ref: AttemptRef, eval_: Eval[Any], case: object, agent: Agent | None, slots: anyio.Semaphore
+        self, ref: AttemptRef, eval_: Eval[Any], case: object, agent: Agent | None, proceed: Callable[[], None]
     ) -> None:
         """Run one attempt and write it, however it ends."""
+        self._started += 1
         state = AttemptState(
             agent=agent,
             style=eval_.style,
-            attempt_id=attempt_id(self.writer.id, ref),
+            attempt_id=f"{self._ids}{self._started:04x}",
             attempt=ref.attempt,
             timeout=self.timeout,
         )
@@ -132,12 +156,14 @@ class _Run:
             ending = await run_body(state, lambda: eval_(t, case) if eval_.has_cases else eval_(t), self.timeout)
         except BaseException:
             # A cancellation of the run or Ctrl-C: nothing else gets out of run_body.
+            self._stopping = True
             self._write(ref, state, INTERRUPTED)
             raise
         else:
             self._write(ref, state, ending)
         finally:
-            slots.release()
+            self._in_flight -= 1
+            proceed()
 
     def _write(self, ref: AttemptRef, state: AttemptState, ending: Ending) -> None:
         finished = None

@@ -2,7 +2,8 @@
 
 A definite answer is decisive whatever else is unknown; every part is evaluated and appears in the diagnostic. The code
 ``type`` travels up (neither a claim nor its denial holds over a subject that the match cannot speak about):
-a conjunction carries it when every part that mismatched does, a disjunction when any part does.
+a conjunction carries it when every part that mismatched does, a disjunction when any part does. The family of a
+composite is that of its parts, where they have one in common, and else structural.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ import attrs
 from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome, cut_text, sample
 from niceeval_expect._event import EventMatch
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._match import COMPOSE, BooleanMatch, Match, ParsingMatch, ValueMatch, evaluate_part
+from niceeval_expect._match import COMPOSE, BooleanMatch, Family, Match, ParsingMatch, ValueMatch, evaluate_part
 from niceeval_expect._score import ScoreMatch
 from niceeval_expect._spec import register
 from niceeval_expect._tool import ToolMatch
@@ -94,11 +95,20 @@ class _Composite(BooleanMatch):
         return evaluation
 
 
+def _common_family(composite: _Composite) -> Family:
+    families = {child.family for child in composite.children}
+    return families.pop() if len(families) == 1 else "structural"
+
+
+_FAMILY: Final[Any] = attrs.Factory(_common_family, takes_self=True)
+
+
 @attrs.frozen(eq=False, repr=False)
 class _ValueComposite(_Composite, ValueMatch):
     _spec_name = "composite"
     operation: str
     children: tuple[BooleanMatch, ...]
+    family: Family = attrs.field(init=False, default=_FAMILY)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -106,6 +116,7 @@ class _ParsingComposite(_Composite, ParsingMatch[Any]):
     _spec_name = "composite"
     operation: str
     children: tuple[BooleanMatch, ...]
+    family: Family = attrs.field(init=False, default=_FAMILY)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -113,6 +124,7 @@ class _ToolComposite(_Composite, ToolMatch):
     _spec_name = "composite"
     operation: str
     children: tuple[BooleanMatch, ...]
+    family: Family = attrs.field(init=False, default=_FAMILY)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -120,6 +132,7 @@ class _EventComposite(_Composite, EventMatch):
     _spec_name = "composite"
     operation: str
     children: tuple[BooleanMatch, ...]
+    family: Family = attrs.field(init=False, default=_FAMILY)
 
 
 _CLASSES: Final[dict[str, Callable[[str, tuple[BooleanMatch, ...]], BooleanMatch]]] = {

@@ -12,7 +12,7 @@ from niceeval_expect._freeze import call_repr
 from niceeval_expect._order import in_order
 from niceeval_expect._scope import Findings, Ref, ScopeMatch, conclude
 from niceeval_expect._spec import register
-from niceeval_expect._tool import ToolMatch, as_tool_match
+from niceeval_expect._tool import ToolMatch, as_tool_match, plain_name
 from niceeval_expect._tool_scope import CallMatch, CallScope, calls_made, witnesses
 
 __all__ = ["max_tool_calls", "no_failed_actions", "tool_order", "used_no_tools"]
@@ -36,7 +36,7 @@ class _ToolOrder(CallMatch):
         return self.finished or any(tool._looks_back for tool in self.tools)
 
     def __repr__(self) -> str:
-        return call_repr(self._spec_name, *self.tools, **({"finished": True} if self.finished else {}))
+        return call_repr(self._spec_name, *map(plain_name, self.tools), **({"finished": True} if self.finished else {}))
 
     def _over(self, scope: CallScope) -> Evaluation:
         if self.finished:

@@ -8,7 +8,7 @@ import attrs
 from niceeval_expect._count import count_argument
 from niceeval_expect._facets import parts_reject
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._match import BooleanMatch, Match, compose
+from niceeval_expect._match import BooleanMatch, Family, Match, compose
 from niceeval_expect._spec import register
 
 __all__ = ["CountedToolMatch", "ToolCallLike", "ToolMatch"]
@@ -148,6 +148,11 @@ class CountedToolMatch(Match):
     quantifier: Literal["exactly", "at_least", "at_most", "between", "every"]
     low: int
     high: int | None
+    family: Family = attrs.field(init=False)
+
+    @family.default
+    def _counted_family(self) -> Family:
+        return self.of.family
 
     def _args(self) -> dict[str, object]:
         return {"of": self.of, "quantifier": self.quantifier, "low": self.low, "high": self.high}

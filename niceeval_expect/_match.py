@@ -88,8 +88,8 @@ class Match:
     __slots__ = ("_awaits", "_canonical", "_digest")
     _spec_name: ClassVar[str]
     _positional: ClassVar[int] = 1
-    family: ClassVar[Family] = "structural"
-    """What kind of property is read: structural, lexical, referential or judged."""
+    family: Family = "structural"
+    """What kind of property is read: structural, lexical, referential or judged. A class sets its own."""
     _awaits: bool
     _canonical: str
     _digest: str

@@ -7,7 +7,7 @@ from typing import Any, Final
 import attrs
 
 from niceeval_expect._evaluation import Diagnostic, Evaluation, Outcome
-from niceeval_expect._match import Match, ValueMatch, _Evaluates, evaluate_part
+from niceeval_expect._match import Family, Match, ValueMatch, _Evaluates, evaluate_part
 from niceeval_expect._spec import register
 
 __all__ = ["ScoreMatch", "ThresholdedMatch"]
@@ -65,6 +65,11 @@ class ThresholdedMatch(ValueMatch):
     measure: ScoreMatch
     relation: str
     threshold: float
+    family: Family = attrs.field(init=False)
+
+    @family.default
+    def _measured_family(self) -> Family:
+        return self.measure.family
 
     def _args(self) -> dict[str, object]:
         return {"of": self.measure, "relation": self.relation, "threshold": self.threshold}

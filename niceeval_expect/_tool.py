@@ -13,7 +13,7 @@ from niceeval_expect._match import ValueMatch, evaluate_part
 from niceeval_expect._spec import register
 from niceeval_expect._tool_names import TOOL_STATUSES, ToolStatus, is_that_tool
 
-__all__ = ["CountedToolMatch", "ToolCallLike", "ToolMatch", "as_tool_match", "tool_match"]
+__all__ = ["CountedToolMatch", "ToolCallLike", "ToolMatch", "as_tool_match", "plain_name", "tool_match"]
 
 
 @final
@@ -177,3 +177,8 @@ def as_tool_match(call: str, value: object) -> ToolMatch:
     if isinstance(value, CountedToolMatch):
         raise TypeError(f"{call} takes a tool match without a quantifier, got {value!r}")
     raise TypeError(f"{call} takes a tool match or a tool's name, got {value!r}")
+
+
+def plain_name(tool: ToolMatch | CountedToolMatch) -> object:
+    """Return the tool's name where the match asks for nothing else, as an author writes it; else the match."""
+    return tool.name if isinstance(tool, _ToolMatch) and len(tool._args()) == 1 else tool

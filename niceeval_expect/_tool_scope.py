@@ -8,10 +8,11 @@ import attrs
 
 from niceeval_expect._call_scope import CallMatch, CallScope, looks_back
 from niceeval_expect._evaluation import MAX_SAMPLES, Absent, Diagnostic, Evaluation, Outcome, sample, unavailable
+from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import Match, evaluate_part
 from niceeval_expect._scope import Ref, ScopeMatch, Tally, conclude, tally, times
 from niceeval_expect._spec import register
-from niceeval_expect._tool import CountedToolMatch, ToolCallLike, ToolMatch, as_tool_match
+from niceeval_expect._tool import CountedToolMatch, ToolCallLike, ToolMatch, as_tool_match, plain_name
 
 __all__ = ["CallMatch", "CallScope", "called_tool", "calls_made", "not_called_tool", "witnesses"]
 
@@ -27,6 +28,9 @@ class _CalledTool(CallMatch):
 
     def _parts(self) -> tuple[object, ...]:
         return (self.tool,)
+
+    def __repr__(self) -> str:
+        return call_repr(self._spec_name, plain_name(self.tool))
 
     @property
     def _reads_turns(self) -> bool:
@@ -132,6 +136,9 @@ class _NotCalledTool(CallMatch):
 
     def _parts(self) -> tuple[object, ...]:
         return (self.tool,)
+
+    def __repr__(self) -> str:
+        return call_repr(self._spec_name, plain_name(self.tool))
 
     @property
     def _reads_turns(self) -> bool:

@@ -74,7 +74,7 @@ class _Unordered(CallMatch):
         return self.tools
 
     def __repr__(self) -> str:
-        return call_repr(self._spec_name, list(self.tools), **({"only": True} if self.only else {}))
+        return call_repr(self._spec_name, [*map(plain_name, self.tools)], **({"only": True} if self.only else {}))
 
     def _over(self, scope: CallScope) -> Evaluation:
         wanted, made = len(self.tools), len(scope.calls)

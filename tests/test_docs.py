@@ -12,6 +12,12 @@ import niceeval
 import niceeval_expect
 from niceeval.cli.main import cli
 from niceeval.config import Config
+from niceeval_expect._call_claims import max_tool_calls, no_failed_actions, tool_order, used_no_tools
+from niceeval_expect._event_scope import event
+from niceeval_expect._loops import no_loops
+from niceeval_expect._tool_scope import called_tool, not_called_tool
+from niceeval_expect._turn_scope import max_cost, max_tokens, succeeded
+from niceeval_expect._unordered_calls import tool_calls_unordered
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -21,28 +27,76 @@ ALIASES = {"toolMatch", "jsonMatch", "defineEval", "defineScoreEval"}
 
 X = niceeval_expect
 SAMPLES: dict[str, Any] = {
-    "equals": X.equals(1),
-    "one_of": X.one_of([1]),
+    "absent": X.absent(),
+    "arg": X.arg("a").came_from("session"),
+    "at": X.at("a", X.is_defined()),
     "between": X.between(0, 1),
-    "length": X.length(exactly=1),
-    "is_defined": X.is_defined(),
-    "is_true": X.is_true(),
-    "is_false": X.is_false(),
-    "includes": X.includes("x"),
+    "called_tool": called_tool("x"),
+    "cites_only": X.cites_only([1]),
+    "close_to": X.close_to(1, abs=0.1),
+    "command_match": X.command_match("ls"),
+    "command_succeeded": X.command_succeeded(),
+    "contains": X.contains(X.is_defined()),
+    "ends_with": X.ends_with("x"),
+    "equals": X.equals(1),
+    "event": event(X.event_match("error")),
+    "event_match": X.event_match("error"),
+    "every": X.every(X.is_defined()),
+    "every_claim_cited": X.every_claim_cited(),
     "excludes": X.excludes("x"),
-    "pattern": X.pattern("x"),
-    "similarity": X.similarity("x"),
+    "field_order": X.field_order("a", before="b"),
+    "forbids": X.forbids(["x"]),
+    "has_keys": X.has_keys("a"),
+    "has_sections": X.has_sections(min=2),
+    "includes": X.includes("x"),
+    "includes_all": X.includes_all(["x"]),
+    "includes_any": X.includes_any(["x"]),
+    "includes_url": X.includes_url(),
+    "is_defined": X.is_defined(),
+    "is_false": X.is_false(),
+    "is_instance": X.is_instance(str),
+    "is_true": X.is_true(),
     "json_match": X.json_match({"a": X.is_defined()}),
     "json_text": X.json_text(),
-    "at": X.at("a", X.is_defined()),
-    "has_keys": X.has_keys("a"),
-    "non_empty": X.non_empty(),
-    "absent": X.absent(),
+    "keys_exactly": X.keys_exactly("a"),
+    "length": X.length(exactly=1),
     "matches": X.matches(int),
+    "max_cost": max_cost(1),
+    "max_tokens": max_tokens(1),
+    "max_tool_calls": max_tool_calls(1),
+    "no_failed_actions": no_failed_actions(),
+    "no_loops": no_loops(),
+    "non_empty": X.non_empty(),
+    "normalized": X.normalized("x", rules=["case"]),
+    "not_called_tool": not_called_tool("x"),
+    "number_in_text": X.number_in_text(1),
+    "numbers_from": X.numbers_from("1"),
+    "occurs": X.occurs("x"),
+    "one_of": X.one_of([1]),
+    "pattern": X.pattern("x"),
+    "preserves_digits": X.preserves_digits("1"),
+    "quotes_from": X.quotes_from("x"),
+    "references_any_path": X.references_any_path(["/etc"]),
+    "reveals_nothing_of": X.reveals_nothing_of("one two three four five six seven eight"),
+    "same_arguments": X.same_arguments({"properties": {"a": {}}}, {"a": 1}),
+    "same_call": X.same_call("f(1)"),
+    "same_date": X.same_date("2026-03-09"),
+    "same_instant": X.same_instant("2026-03-09T12:00:00Z"),
+    "same_python": X.same_python("x"),
+    "same_sql": X.same_sql("SELECT 1"),
+    "semantic": X.semantic(X.json_text(), X.is_defined()),
+    "similarity": X.similarity("x"),
+    "starts_with": X.starts_with("x"),
+    "succeeded": succeeded(),
+    "tool_calls_unordered": tool_calls_unordered(["x"]),
     "tool_match": X.tool_match("x"),
-    "event_match": X.event_match("error"),
-    "command_succeeded": X.command_succeeded(),
+    "tool_order": tool_order("x", "y"),
+    "unordered": X.unordered([X.is_defined()]),
+    "used_no_tools": used_no_tools(),
 }
+OF_ITS_PARTS = {"all_of", "any_of", "not_"}
+OF_CODE = {"satisfies", "define_value_match", "define_score_match", "register_match"}
+NO_MATCHES = OF_ITS_PARTS | OF_CODE | {"from_spec"}
 
 
 def entries() -> dict[str, str]:
@@ -72,6 +126,19 @@ def test_every_public_match_has_an_entry(name: str) -> None:
     entry = entries().get(name)
     assert entry is not None, f"docs/matches.md has no entry '### {name}'"
     assert ">>>" in entry, f"the entry of {name} has no example"
+
+
+def test_the_sample_of_every_entry_is_here() -> None:
+    assert set(entries()) - NO_MATCHES == set(SAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"similarity"}))
+def test_an_entry_shows_a_match_and_a_printed_mismatch_and_says_what_it_cannot_see(name: str) -> None:
+    entry = entries()[name]
+    shown = "".join(re.findall(r"^```python\n(.*?)^```", entry, re.MULTILINE | re.DOTALL))
+    assert "matched" in re.sub(r"mismatched", "", shown) or ".diagnostic.message" in shown, f"{name} shows no match"
+    assert re.search(r"^>>> print\(.*\n(\.\.\..*\n)*(mismatched|unavailable)", shown, re.MULTILINE), name
+    assert re.search(r"\*blind\s+to:\*", entry, re.IGNORECASE), f"the entry of {name} does not say what it is blind to"
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))

@@ -36,7 +36,7 @@ class FunctionAgent:
         args = (message, ctx) if self.takes_context else (message,)
         try:
             answer = self.function(*args) if self.is_async else await run_blocking(self.function, *args)
-            if inspect.isawaitable(answer):
+            if type(answer) is not Reply and type(answer) is not str and inspect.isawaitable(answer):
                 answer = await answer
         except SystemExit as error:
             # An agent that gives up must not take the whole run with it.
