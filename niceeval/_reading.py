@@ -26,6 +26,7 @@ _PHRASES: Final = _WHOLE | _COUNTED | {"above", "below", "excludes", "met", "pre
 _POSITIONAL: Final = ("label", "name", "kind", "path", "regex", "text", "low", "high", "of", "predicate")
 """Arguments that a call gives by their place, in the order of their places; a stored spec has its keys sorted."""
 _BOUNDS: Final = frozenset({"at_least", "at_most", "exactly"})
+_CLAIMS: Final = frozenset({"called_tool", "not_called_tool", "tool_calls_unordered", "tool_order"})
 _LISTS: Final = {"order": ", then ", "unassigned": ", and "}
 _OPTIONS: Final = frozenset({"enum", "literal_error"})
 
@@ -215,15 +216,21 @@ def _call(spec: Mapping[str, Any]) -> str:
         return f"{_call(inner)}.{_quantifier(args)}"
     if isinstance(args.get("type"), Mapping):
         args.pop("json_schema", None)
-        return f"{name}({_value(args.pop('type'))}{''.join(f', {key}={_value(value)}' for key, value in args.items())})"
+        return _with_options(name, _value(args.pop("type")), args)
     if name == "event_match":
-        kind = _value(args.pop("kind", None))
-        return f"{name}({kind}{''.join(f', {key}={_value(value)}' for key, value in args.items())})"
-    listed = args.get("tools") if name == "tool_order" else args.get("keys", inner)
+        return _with_options(name, _value(args.pop("kind", None)), args)
+    if isinstance(args.get("tools"), list):
+        tools = args.pop("tools")
+        return _with_options(name, ", ".join(map(_value, tools)) if name == "tool_order" else _value(tools), args)
+    listed = args.get("keys", inner)
     if len(args) == 1 and isinstance(listed, list):
         return f"{name}({', '.join(map(_value, listed))})"
     given = sorted(args.items(), key=lambda item: _place(item[0]))
     return f"{name}({', '.join(_argument(key, value, alone=len(args) == 1) for key, value in given)})"
+
+
+def _with_options(name: str, first: str, options: Mapping[str, Any]) -> str:
+    return f"{name}({', '.join([first, *(_argument(key, value, alone=False) for key, value in options.items())])})"
 
 
 def _plain_names(value: Any) -> Any:

@@ -12,7 +12,7 @@ from niceeval.entries import Entry, Kind, ScopeName, Spawn, Style, Yields
 from niceeval.errors import AuthoringError, told
 from niceeval.evidence import PLAIN, Evidence, evidence_of, not_a_subject
 from niceeval.redaction import Redactor, current_redactor
-from niceeval.signals import SkipSignal, StopSignal, site
+from niceeval.signals import StopSignal, interrupts, site
 from niceeval.verdict import Part, decide, earn, exact
 from niceeval_expect import (
     BooleanMatch,
@@ -144,7 +144,10 @@ class AssertionLog:
             try:
                 with scope:
                     self._settled(entry, await finish(match, subject, replay))
-            except (Exception, StopSignal, SkipSignal, SystemExit) as error:
+            except BaseException as error:
+                if interrupts(error):
+                    raise
+                # Left to the task group, a stray cancellation or signal would end the attempts of everybody else.
                 self._settled(entry, errored(told(error), exception=error))
             finally:
                 entry.took += perf_counter() - begun

@@ -17,7 +17,7 @@ from niceeval.documents import attempt_line
 from niceeval.errors import AgentFailed, AgentUnavailable, RecordError, message_of, told
 from niceeval.handles import never_awaited
 from niceeval.redaction import Redactor
-from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves, swallowed_cancellation
+from niceeval.signals import SkipSignal, StopSignal, interrupts, leaves, swallowed_cancellation
 from niceeval.verdict import Folded, fold_pass, fold_score
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "Finished",
     "close",
     "ending_of",
-    "interrupts",
     "overdue",
     "run_body",
     "settle",
@@ -92,13 +91,6 @@ async def run_body(state: AttemptState, body: Callable[[], Awaitable[None]], tim
         return INTERRUPTED if ending.error is None else ending
     late = scope is not None and scope.cancel_called
     return await settle(state, overdue(state, ending, timeout, late=late), timeout)
-
-
-def interrupts(error: BaseException) -> bool:
-    """Tell whether an exception ends more than its attempt: a cancellation from outside, or Ctrl-C, even in a group."""
-    if isinstance(error, anyio.get_cancelled_exc_class()):
-        return being_cancelled()
-    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaves(error))
 
 
 def overdue(state: AttemptState, ending: Ending, timeout: float | None, *, late: bool) -> Ending:

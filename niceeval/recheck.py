@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import anyio
 import attrs
@@ -14,14 +14,24 @@ from niceeval.attempts import run_body
 from niceeval.context import EvalContext
 from niceeval.errors import RecordError
 from niceeval.record.lines import FolderSource
+from niceeval.stored import StoredAttempt, attempts_of
 from niceeval.transcript import Transcript
-from niceeval.verify import Attempt, attempts_of
-from niceeval_expect import BooleanMatch, Match, ScoreMatch
+from niceeval_expect import CountedToolMatch, EventMatch, Match, ScoreMatch, ToolMatch, ValueMatch
+from niceeval_expect._diagnostic import Diagnostic
+from niceeval_expect._event_scope import event
+from niceeval_expect._scope import ScopeMatch
+from niceeval_expect._tool_scope import called_tool
 
 __all__ = ["Checks", "Flip", "Recheck", "recheck_run"]
 
 Checks: TypeAlias = Mapping[str, Match] | Callable[[EvalContext], Any]
 """Matches by the requirement whose stored subjects they read, or a function that checks the stored sessions."""
+
+_WORST: Final = ("mismatched", "errored", "unavailable", "measured", "matched")
+_MOST_PROBLEMS: Final = 100
+_KINDS: Final = (ValueMatch, ScoreMatch, ToolMatch, CountedToolMatch, EventMatch, ScopeMatch)
+# What one requirement came out as, and why in a sentence; the sentence is empty where a match has nothing to say.
+Said: TypeAlias = tuple[str, str]
 
 
 @final
@@ -32,18 +42,22 @@ class Flip:
     Attributes:
         attempt: The attempt's id.
         name: The eval's id with the case in brackets.
+        agent: The name of the agent.
         requirement: The requirement.
-        before: Its stored outcome; None where it is new.
-        after: Its outcome now; None where the new checks did not come to it.
-        message: Why, in a sentence.
+        before: Its stored outcome.
+        after: Its outcome now.
+        why_before: What was said of it then, in a sentence; empty where it matched.
+        why_after: What is said of it now.
     """
 
     attempt: str
     name: str
+    agent: str
     requirement: str
-    before: str | None
-    after: str | None
-    message: str
+    before: str
+    after: str
+    why_before: str
+    why_after: str
 
 
 @final
@@ -53,14 +67,16 @@ class Recheck:
 
     Attributes:
         run_id: The run.
+        agents: The names of the agents of the run.
         attempts: How many attempts were read.
         compared: How many requirements were compared with what is stored, over all attempts.
         flips: Those that came out differently.
-        fresh: How many requirements were checked of which nothing is stored, by outcome.
-        problems: What could not be checked, one sentence each.
+        fresh: How often a requirement was checked of which the attempt has nothing stored, by outcome.
+        problems: What could not be checked, one sentence each; at most 100.
     """
 
     run_id: str
+    agents: tuple[str, ...]
     attempts: int
     compared: int
     flips: tuple[Flip, ...]
@@ -73,8 +89,9 @@ def recheck_run(folder: str | Path, checks: Checks) -> Recheck:
 
     Args:
         folder: The folder of the run.
-        checks: A mapping from requirement to match, each evaluated over the subjects stored for that requirement; or a
-            function of ``t``, sync or async, that finds the stored sessions in ``t.sessions`` and registers checks.
+        checks: A mapping from requirement to match, each evaluated over the subjects stored for that requirement (a
+            tool or event match over the scope that it was checked on); or a function of ``t``, sync or async, that
+            finds the stored sessions in ``t.sessions`` and registers checks.
 
     Raises:
         TypeError: `checks` is neither.
@@ -82,24 +99,26 @@ def recheck_run(folder: str | Path, checks: Checks) -> Recheck:
     """
     if isinstance(checks, Mapping):
         for name, match in checks.items():
-            if not isinstance(name, str) or not isinstance(match, BooleanMatch | ScoreMatch):
-                raise TypeError(f"checks map a requirement's name to a match, got {name!r}: {match!r}")
+            if not isinstance(name, str) or not isinstance(match, _KINDS):
+                raise TypeError(f"checks map a requirement's name to a match, got {name!r}: {match!r:.200}")
+        if not checks:
+            raise TypeError("checks map requirements to matches, got an empty mapping, which checks nothing")
     elif not callable(checks):
-        raise TypeError(f"checks are a mapping of matches or a function of t, got {checks!r}")
+        raise TypeError(f"checks are a mapping of matches or a function of t, got {checks!r:.200}")
     source = FolderSource(Path(folder))
     tally = _Tally()
     for attempt in attempts_of(source):
-        tally.attempts += 1
-        stored = dict(_stored(attempt))
-        try:
-            found = dict(_by_match(attempt, checks) if isinstance(checks, Mapping) else _by_function(attempt, checks))
-        except RecordError as error:
-            tally.problems.append(f"{attempt.name}: {error}")
-            continue
-        tally.compare(attempt, stored, found)
+        tally.add(attempt, checks)
+    if isinstance(checks, Mapping):
+        for name in checks:
+            if name not in tally.known:
+                known = ", ".join(map(repr, sorted(tally.known)[:8])) or "none"
+                tally.problem(f"no entry has the requirement {name!r}; there are: {known}")
+    header = source.header()
     return Recheck(
-        source.header().id, tally.attempts, tally.compared, tuple(tally.flips), tally.fresh, tuple(tally.problems)
-    )
+        header.id, tuple(header.agents), tally.attempts, tally.compared, tuple(tally.flips), tally.fresh,
+        tuple(tally.problems)[:_MOST_PROBLEMS],
+    )  # fmt: skip
 
 
 @final
@@ -108,77 +127,106 @@ class _Tally:
         self.attempts = self.compared = 0
         self.flips: list[Flip] = []
         self.fresh: dict[str, int] = {}
-        self.problems: list[str] = []
+        self.problems: dict[str, None] = {}
+        self.known: set[str] = set()
 
-    def compare(self, attempt: Attempt, stored: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
-        """Compare what is stored of an attempt with what was found."""
-        for requirement, (after, message) in found.items():
-            before = stored.get(requirement)
-            if before is None:
+    def problem(self, sentence: str) -> None:
+        """Remember a sentence once."""
+        self.problems.setdefault(sentence)
+
+    def add(self, attempt: StoredAttempt, checks: Checks) -> None:
+        """Run the checks over one attempt, and compare with what is stored of it."""
+        self.attempts += 1
+        stored: dict[str, Said] = {}
+        for entry in attempt.entries:
+            diagnostic = entry.get("diagnostic") or {}
+            said = diagnostic.get("message") or entry.get("reason") or ""
+            _fold(stored, str(entry.get("requirement")), str(entry.get("outcome")), str(said))
+        self.known.update(stored)
+        found: dict[str, Said] = {}
+        try:
+            if isinstance(checks, Mapping):
+                self._by_match(attempt, checks, found)
+            else:
+                for requirement, outcome, line in _by_function(attempt, checks):
+                    _fold(found, requirement, outcome, line)
+        except RecordError as error:
+            self.problem(f"{attempt.name}: {error}")
+            return
+        self._compare(attempt, stored, found)
+
+    def _by_match(self, attempt: StoredAttempt, checks: Mapping[str, Match], found: dict[str, Said]) -> None:
+        for entry in attempt.entries:
+            requirement = str(entry.get("requirement"))
+            match = checks.get(requirement)
+            if match is None:
+                continue
+            try:
+                digest = str(entry.get("subject") or "")
+                if attempt.subject(digest).get("redacted") or entry.get("rederivable") == "redacted":
+                    raise RecordError("a secret was replaced in what it read")
+                evaluation = attempt.evaluate(_claim(match, cut=attempt.is_cut(digest)), digest)
+            except RecordError as error:
+                self.problem(f"{attempt.name}, {requirement}: {error}")
+                # Half of a requirement's entries would tell nothing about it.
+                found.pop(requirement, None)
+                return
+            _fold(found, requirement, evaluation.outcome, _line(evaluation.diagnostic))
+
+    def _compare(self, attempt: StoredAttempt, stored: Mapping[str, Said], found: Mapping[str, Said]) -> None:
+        for requirement, (after, why) in found.items():
+            if requirement not in stored:
                 self.fresh[after] = self.fresh.get(after, 0) + 1
                 continue
             self.compared += 1
+            before, why_before = stored[requirement]
             if before != after:
                 self.flips.append(
-                    Flip(str(attempt.document["id"]), attempt.name, requirement, before, after, message)
+                    Flip(attempt.id, attempt.name, attempt.agent, requirement, before, after, why_before, why)
                 )
 
 
-_WORST = ("mismatched", "errored", "unavailable", "measured", "matched")
+def _fold(said: dict[str, Said], requirement: str, outcome: str, why: str) -> None:
+    """Remember how a requirement came out: of several entries the worst counts, since any failure fails it."""
+    known = said.get(requirement)
+    if known is None or _WORST.index(outcome) < _WORST.index(known[0]):
+        said[requirement] = (outcome, why)
 
 
-def _worse(first: str | None, second: str) -> str:
-    """Return the outcome that a requirement has when two of its entries have these: any failure fails it."""
-    return second if first is None else min(first, second, key=_WORST.index)
+def _line(diagnostic: Diagnostic) -> str:
+    """Return a diagnostic in a sentence, with that of its first part that says something where it says nothing."""
+    return diagnostic.line() or next(filter(None, map(_line, diagnostic.children)), "")
 
 
-def _stored(attempt: Attempt) -> Iterator[tuple[str, str]]:
-    outcomes: dict[str, str] = {}
-    for entry in attempt.entries:
-        requirement = entry["requirement"]
-        outcomes[requirement] = _worse(outcomes.get(requirement), entry["outcome"])
-    yield from outcomes.items()
+def _claim(match: Match, *, cut: bool) -> Match:
+    """Return what is evaluated over a stored subject: over a cut, the claim that a tool or event match makes there."""
+    if isinstance(match, ToolMatch | CountedToolMatch | EventMatch | ScopeMatch):
+        if not cut:
+            raise RecordError(f"{match!r} is about what happened, and a value is stored here; use a value match")
+        if isinstance(match, ScopeMatch):
+            return match
+        return event(match) if isinstance(match, EventMatch) else called_tool(match)
+    if cut:
+        raise RecordError(f"{match!r} reads a value, and this is about a scope; use a tool match, or a function of t")
+    return match
 
 
-def _by_match(attempt: Attempt, checks: Mapping[str, Match]) -> Iterator[tuple[str, tuple[str, str]]]:
-    found: dict[str, tuple[str, str]] = {}
-    for entry in attempt.entries:
-        match = checks.get(entry["requirement"])
-        if match is None:
-            continue
-        evaluation = attempt.evaluate(match, entry.get("subject") or "")
-        before = found.get(entry["requirement"])
-        outcome = _worse(before[0] if before else None, evaluation.outcome)
-        if before is None or outcome != before[0]:
-            found[entry["requirement"]] = (outcome, evaluation.diagnostic.line())
-    yield from found.items()
-
-
-def _by_function(
-    attempt: Attempt, checks: Callable[[EvalContext], Any]
-) -> Iterator[tuple[str, tuple[str, str]]]:
+def _by_function(attempt: StoredAttempt, checks: Callable[[EvalContext], Any]) -> Iterator[tuple[str, str, str]]:
     log = anyio.run(_observed, attempt, checks)
     if log.mistakes:
-        raise RecordError("; ".join(log.mistakes))
-    found: dict[str, tuple[str, str]] = {}
+        raise RecordError("; ".join(dict.fromkeys(log.mistakes)))
     for entry in log.entries:
-        if entry.evaluation is None:
-            continue
-        before = found.get(entry.requirement)
-        outcome = _worse(before[0] if before else None, entry.evaluation.outcome)
-        if before is None or outcome != before[0]:
-            found[entry.requirement] = (outcome, entry.evaluation.diagnostic.line())
-    yield from found.items()
+        if entry.evaluation is not None:
+            yield entry.requirement, entry.evaluation.outcome, _line(entry.evaluation.diagnostic)
 
 
-async def _observed(attempt: Attempt, checks: Callable[[EvalContext], Any]) -> AssertionLog:
+async def _observed(attempt: StoredAttempt, checks: Callable[[EvalContext], Any]) -> AssertionLog:
     """Run a function of ``t`` whose sessions are the stored ones."""
-    document = attempt.document
     state = AttemptState(
         agent=None,
-        style=document.get("style", "pass"),
-        attempt_id=str(document["id"]),
-        attempt=document.get("attempt", 1),
+        style=attempt.document.get("style", "pass"),
+        attempt_id=attempt.id,
+        attempt=attempt.document.get("attempt", 1),
     )
     t = EvalContext(state)
     for turns in attempt.sessions:

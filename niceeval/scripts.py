@@ -13,7 +13,7 @@ from niceeval._documents import attempt_from_document
 from niceeval.agents.base import AgentLike
 from niceeval.agents.function import as_agent
 from niceeval.attempt_state import AttemptState
-from niceeval.attempts import INTERRUPTED, NORMAL, Ending, ending_of, interrupts, overdue, settle
+from niceeval.attempts import INTERRUPTED, NORMAL, Ending, ending_of, overdue, settle
 from niceeval.config import load_config
 from niceeval.context import EvalContext
 from niceeval.errors import AgentFailed
@@ -32,6 +32,7 @@ from niceeval.runner import (
     require_limits,
     writer_for,
 )
+from niceeval.signals import interrupts
 
 __all__ = ["attempt", "run_eval"]
 

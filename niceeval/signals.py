@@ -11,7 +11,16 @@ from typing import Final, final
 
 import anyio
 
-__all__ = ["SkipSignal", "StopSignal", "being_cancelled", "leaves", "short_path", "site", "swallowed_cancellation"]
+__all__ = [
+    "SkipSignal",
+    "StopSignal",
+    "being_cancelled",
+    "interrupts",
+    "leaves",
+    "short_path",
+    "site",
+    "swallowed_cancellation",
+]
 
 
 @final
@@ -39,6 +48,13 @@ def being_cancelled() -> bool:
         return True
     task = _asyncio_task()
     return task is not None and task.cancelling() > 0
+
+
+def interrupts(error: BaseException) -> bool:
+    """Tell whether an exception ends more than its attempt: a cancellation from outside, or Ctrl-C, even in a group."""
+    if isinstance(error, anyio.get_cancelled_exc_class()):
+        return being_cancelled()
+    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaves(error))
 
 
 def swallowed_cancellation() -> bool:

@@ -1,48 +1,54 @@
 """Re-derivation: every stored outcome again, from the stored match and the stored subject. Nothing else is run."""
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
 
 import attrs
 
-from niceeval.conversations import sessions_from_document
 from niceeval.errors import RecordError
-from niceeval.record.lines import Damaged, FolderSource, RunSource, parse, warn
-from niceeval.views import View
-from niceeval_expect._codec import decode
-from niceeval_expect._evaluation import Evaluation
-from niceeval_expect._match import BooleanMatch, Match
-from niceeval_expect._score import ScoreMatch
-from niceeval_expect._spec import find_code, from_spec
+from niceeval.record.lines import FolderSource
+from niceeval.stored import Altered, StoredAttempt, attempts_of
+from niceeval.verdict import Part, decide, earn, fold_pass, fold_score
+from niceeval_expect._match import Match
+from niceeval_expect._spec import UnknownMatch, find_code, from_spec
 
-__all__ = ["Attempt", "Difference", "Verification", "attempts_of", "verify_run"]
+__all__ = ["REASONS", "Difference", "Verification", "verify_run"]
 
-REASONS: Final = ("code", "judge", "redacted", "budget", "missing")
-"""Why an entry cannot be evaluated again: author code, a judge, a redacted subject, a time budget, lost evidence."""
+REASONS: Final = ("code", "judge", "redacted", "budget", "unknown", "missing")
+"""Why an entry cannot be evaluated again: author code, a judge, a redacted subject, a time budget, a custom match whose
+module is not imported, lost evidence."""
+
+_FAITHFUL: Final = frozenset(
+    "tuple set frozenset dict bytes bytearray decimal float int str datetime date time timedelta path uuid fraction "
+    "complex regex command".split()
+)
+"""Tags of values that are stored so that code sees what it saw; an object comes back as a mapping."""
+_MOST_PROBLEMS: Final = 20
 
 
 @final
 @attrs.frozen
 class Difference:
-    """An entry that came out differently than it is stored.
+    """A stored outcome that cannot be reproduced.
 
     Attributes:
         attempt: The attempt's id.
         name: The eval's id with the case in brackets.
-        requirement: What the entry stands for.
-        place: File and line where it was written.
-        stored: The stored outcome.
-        now: The outcome now, with its value if it is a measurement.
+        agent: The name of the agent.
+        requirement: What the entry stands for; None where it is the attempt's own status or score.
+        place: File and line where it was written; None for an attempt.
+        stored: What is stored: the outcome, with its value if it is a measurement.
+        now: What it is now, or how what is stored was altered.
     """
 
     attempt: str
     name: str
-    requirement: str
-    place: str
+    agent: str
+    requirement: str | None
+    place: str | None
     stored: str
     now: str
 
@@ -54,109 +60,33 @@ class Verification:
 
     Attributes:
         run_id: The run.
+        attempts: How many attempts were read.
         entries: How many entries have an evaluation.
         reproduced: How many came out exactly as stored.
-        differences: Those that did not.
+        differences: What did not, and attempts whose status or score does not follow from their entries.
         excluded: How many cannot be evaluated again, by reason.
+        problems: What is missing, unknown or changed, one sentence each; at most 20.
     """
 
     run_id: str
+    attempts: int
     entries: int
     reproduced: int
     differences: tuple[Difference, ...]
     excluded: Mapping[str, int]
+    problems: tuple[str, ...]
 
     @property
     def rederivable(self) -> int:
         """How many entries were evaluated again."""
-        return self.reproduced + len(self.differences)
-
-
-@final
-class Attempt:
-    """One stored attempt, with its subjects and conversations decoded when they are needed."""
-
-    def __init__(self, document: Mapping[str, Any], blob: Callable[[str], bytes]) -> None:
-        self.document = document
-        self._blob = blob
-        self._values: dict[str, Any] = {}
-
-    @property
-    def name(self) -> str:
-        """The eval's id with the case in brackets."""
-        case = self.document.get("case")
-        return str(self.document["eval"]) if case is None else f"{self.document['eval']}[{case}]"
-
-    @property
-    def entries(self) -> Iterator[Mapping[str, Any]]:
-        """The entries that have an evaluation: direct contributions to a score have none."""
-        return (entry for entry in self.document.get("assertions") or () if entry.get("match") != "points")
-
-    def is_cut(self, digest: str) -> bool:
-        """Tell whether a subject is a cut, which stands for the turns it names."""
-        stored = (self.document.get("subjects") or {}).get(digest) or {}
-        return bool(stored.get("type") == "cut")
-
-    def value(self, digest: str) -> Any:
-        """Return a stored subject, decoded.
-
-        Raises:
-            RecordError: It was not kept, or its blob is missing or altered.
-        """
-        if digest not in self._values:
-            stored = (self.document.get("subjects") or {}).get(digest) or {}
-            if "value" in stored:
-                self._values[digest] = decode(stored["value"])
-            elif "blob" in stored:
-                self._values[digest] = decode(json.loads(self._blob(stored["blob"])))
-            else:
-                raise RecordError(f"the value of subject {digest} was not kept")
-        return self._values[digest]
-
-    @cached_property
-    def sessions(self) -> list[Any]:
-        """The turns of every session.
-
-        Raises:
-            RecordError: The blob that holds them is missing or altered.
-        """
-        stored = self.document.get("sessions") or []
-        if isinstance(stored, Mapping):
-            stored = json.loads(self._blob(stored["sha256"]))
-        return sessions_from_document(stored, self.value)
-
-    def view(self, digest: str) -> View:
-        """Return the view that a cut stands for."""
-        cut = self.value(digest)["sessions"]
-        chosen = (tuple(self.sessions[part["session"]][index] for index in part["turns"]) for part in cut)
-        return View(tuple(chosen))
-
-    def evaluate(self, match: Match, digest: str) -> Evaluation:
-        """Evaluate a match over the stored subject, or over the turns that the stored cut names.
-
-        Raises:
-            RecordError: The evidence is not all there.
-        """
-        if not isinstance(match, BooleanMatch | ScoreMatch):
-            raise RecordError(f"{match!r} is no match that can be evaluated over a subject")
-        if self.is_cut(digest):
-            return match.evaluate(self.view(digest).evidence_for(match, self.sessions))
-        return match.evaluate(self.value(digest))
-
-
-def attempts_of(source: RunSource) -> Iterator[Attempt]:
-    """Yield the attempts of a run; a damaged line is a warning."""
-    for line, raw in source.lines():
-        try:
-            yield Attempt(parse(raw), source.blob)
-        except Damaged as error:
-            warn(line, error)
+        return self.entries - sum(self.excluded.values())
 
 
 def verify_run(folder: str | Path, *, code: bool = False) -> Verification:
     """Evaluate every entry of a run that can be evaluated again, and compare with what is stored.
 
-    Neither the eval files nor the agent are needed, and no judge is called.
+    Neither the eval files nor the agent are needed, and no judge is called. What is stored is also held against the
+    digests that name it, and the status and score of each attempt against its entries.
 
     Args:
         folder: The folder of the run.
@@ -166,49 +96,152 @@ def verify_run(folder: str | Path, *, code: bool = False) -> Verification:
         RecordError: The run cannot be read.
     """
     source = FolderSource(Path(folder))
-    run_id = source.header().id
-    counts: Counter[str] = Counter()
-    differences: list[Difference] = []
-    rules: dict[str, Match | str] = {}
+    verifier = _Verifier(code)
     for attempt in attempts_of(source):
-        for entry in attempt.entries:
-            verdict = _again(attempt, entry, rules, code)
-            if isinstance(verdict, Difference):
-                differences.append(verdict)
-            else:
-                counts[verdict] += 1
+        verifier.add(attempt)
+    counts = verifier.counts
     excluded = {reason: counts[reason] for reason in REASONS if counts[reason]}
-    entries = sum(counts.values()) + len(differences)
-    return Verification(run_id, entries, counts["reproduced"], tuple(differences), excluded)
+    excluded |= {reason: count for reason, count in counts.items() if reason not in (*REASONS, "reproduced", "differs")}
+    return Verification(
+        source.header().id,
+        verifier.attempts,
+        counts.total(),
+        counts["reproduced"],
+        tuple(verifier.differences),
+        excluded,
+        tuple(verifier.problems)[:_MOST_PROBLEMS],
+    )
 
 
-def _again(attempt: Attempt, entry: Mapping[str, Any], rules: dict[str, Match | str], code: bool) -> Difference | str:
-    """Return what an entry counts as: reproduced, a difference, or the reason why it is not evaluated."""
-    reason = entry.get("rederivable", "yes")
-    if reason != "yes" and not (reason == "code" and code):
-        return str(reason)
-    fingerprint = entry["match"]
-    rule = rules.get(fingerprint)
-    if rule is None:
-        rule = rules[fingerprint] = _rule(attempt.document["matches"][fingerprint], code)
-    if isinstance(rule, str):
+@final
+class _Excluded(Exception):
+    """An entry that cannot be evaluated again: why, in a word, and in a sentence where there is something to say."""
+
+    def __init__(self, reason: str, sentence: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.sentence = sentence
+
+
+@final
+class _Verifier:
+    """The counts so far, and the matches that were rebuilt."""
+
+    def __init__(self, code: bool) -> None:
+        self.counts: Counter[str] = Counter()
+        self.differences: list[Difference] = []
+        self.problems: dict[str, None] = {}
+        self.attempts = 0
+        self._code = code
+        self._rules: dict[str, Match | _Excluded] = {}
+
+    def add(self, attempt: StoredAttempt) -> None:
+        """Verify one attempt."""
+        self.attempts += 1
+        for entry in attempt.entries:
+            stored = _outcome(str(entry.get("outcome")), entry.get("value"))
+            try:
+                now = self._again(attempt, entry)
+            except _Excluded as excluded:
+                self.counts[excluded.reason] += 1
+                if excluded.sentence is not None:
+                    self.problems.setdefault(excluded.sentence)
+                continue
+            if now == stored:
+                self.counts["reproduced"] += 1
+            else:
+                self.counts["differs"] += 1
+                self._differs(attempt, entry, stored, now)
+        for entry, stored, now in _inconsistent(attempt):
+            self._differs(attempt, entry, stored, now)
+
+    def _differs(self, attempt: StoredAttempt, entry: Mapping[str, Any] | None, stored: str, now: str) -> None:
+        requirement = place = None
+        if entry is not None:
+            requirement = str(entry.get("requirement"))
+            place = f"{entry.get('file')}:{entry.get('line')}"
+        self.differences.append(Difference(attempt.id, attempt.name, attempt.agent, requirement, place, stored, now))
+
+    def _again(self, attempt: StoredAttempt, entry: Mapping[str, Any]) -> str:
+        """Return how an entry comes out now, or how what is stored of it was altered."""
+        reason = str(entry.get("rederivable", "yes"))
+        if reason != "yes" and not (reason == "code" and self._code):
+            raise _Excluded(reason)
+        digest = str(entry.get("subject") or "")
+        try:
+            spec = attempt.spec(str(entry.get("match")))
+            if reason == "code" and (_keeps_less(spec) or not _faithful(attempt.encoded(digest))):
+                raise _Excluded("code", "where a snapshot stands for the value, code cannot be run on it again")
+            evaluation = attempt.evaluate(self._rule(str(entry["match"]), spec), digest)
+        except Altered as error:
+            return str(error)
+        except RecordError as error:
+            if reason == "code":
+                raise _Excluded("code") from error
+            raise _Excluded("missing", str(error)) from error
+        return _outcome(evaluation.outcome, evaluation.value)
+
+    def _rule(self, fingerprint: str, spec: Mapping[str, Any]) -> Match:
+        rule = self._rules.get(fingerprint)
+        if rule is None:
+            rule = self._rules[fingerprint] = self._rebuilt(spec)
+        if isinstance(rule, _Excluded):
+            raise rule
         return rule
-    try:
-        evaluation = attempt.evaluate(rule, entry.get("subject") or "")
-    except (RecordError, KeyError, IndexError) as error:
-        if isinstance(error, RecordError):
-            return "code" if reason == "code" else "missing"
-        raise
-    if evaluation.outcome == entry["outcome"] and evaluation.value == entry.get("value"):
-        return "reproduced"
-    now = evaluation.outcome if evaluation.value is None else f"{evaluation.outcome} {evaluation.value!r}"
-    stored = entry["outcome"] if entry.get("value") is None else f"{entry['outcome']} {entry['value']!r}"
-    place = f"{entry.get('file')}:{entry.get('line')}"
-    return Difference(str(attempt.document["id"]), attempt.name, entry["requirement"], place, stored, now)
+
+    def _rebuilt(self, spec: Mapping[str, Any]) -> Match | _Excluded:
+        try:
+            return from_spec(spec, code=find_code if self._code else None)
+        except UnknownMatch as error:
+            return _Excluded("unknown", f"no match named {error.name!r} is registered: import the module that does it")
+        except (ValueError, ImportError) as error:
+            return _Excluded("code", str(error) if self._code else None)
 
 
-def _rule(spec: Mapping[str, Any], code: bool) -> Match | str:
-    try:
-        return from_spec(spec, code=find_code if code else None)
-    except ValueError:
-        return "code"
+def _outcome(outcome: str, value: object) -> str:
+    return outcome if value is None else f"{outcome} {value!r}"
+
+
+def _keeps_less(spec: object) -> bool:
+    """Tell whether a part of the match stores other evidence than the value that it reads."""
+    if isinstance(spec, Mapping):
+        return (spec.get("match") == "satisfies" and spec.get("evidence") is not None) or _keeps_less(
+            list(spec.values())
+        )
+    return isinstance(spec, list) and any(map(_keeps_less, spec))
+
+
+def _faithful(tree: object) -> bool:
+    """Tell whether a stored value is read back so that code cannot tell it from what it was."""
+    if isinstance(tree, Mapping):
+        tag = tree.get("$")
+        return (tag is None or tag in _FAITHFUL) and all(map(_faithful, tree.values()))
+    return not isinstance(tree, list) or all(map(_faithful, tree))
+
+
+def _inconsistent(attempt: StoredAttempt) -> Iterator[tuple[Mapping[str, Any] | None, str, str]]:
+    """Yield decisions that do not follow from their entries, and the status or score where it does not from them."""
+    document = attempt.document
+    passing = document.get("style", "pass") == "pass"
+    parts: list[Part] = []
+    for entry in document.get("assertions") or ():
+        points = entry.get("match") == "points"
+        deciding = bool(entry.get("gate")) if passing else bool(entry.get("stops")) or "points" in entry
+        outcome, stored = str(entry.get("outcome")), entry.get("decision")
+        now = "informative" if points else decide(outcome, deciding=deciding)
+        if stored != now:
+            yield entry, f"decision {stored}", f"decision {now}"
+        # The value of a measurement with a threshold is there to be read; the condition earns all points or none.
+        value = entry.get("value") if outcome == "measured" else None
+        parts.append(Part(outcome, deciding, earned=earn(outcome, value, entry.get("points")) or Fraction(0)))
+    status = str(document.get("status"))
+    folded = fold_pass(parts) if passing else fold_score(parts)
+    if status == folded.status == "scored" and document.get("score") != folded.score:
+        yield None, f"score {document.get('score')!r}", f"score {folded.score!r}"
+    # An attempt that did not run to its end is errored, one whose agent broke failed, whatever its entries say.
+    ended_early = status == "errored" or (status == "failed" and "error" in document)
+    left_out = status == "skipped" and (
+        folded.status in ("passed", "scored") or not any(each.deciding for each in parts)
+    )
+    if status != folded.status and not ended_early and not left_out:
+        yield None, f"status {status}", f"status {folded.status}"

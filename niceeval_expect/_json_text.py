@@ -27,6 +27,7 @@ class _JsonText(ParsingMatch[Any]):
     _match: ValueMatch | None
     _embedded: bool
     _pick: Pick | None
+    _shares: bool
 
     def _args(self) -> dict[str, object]:
         args: dict[str, object] = {} if self._match is None else {"of": self._match}
@@ -35,12 +36,6 @@ class _JsonText(ParsingMatch[Any]):
         if self._pick is not None:
             args["pick"] = self._pick
         return args
-
-    @property
-    def _shares(self) -> bool:
-        """Whether the parsed value stays inside: no author code reads it and no instance is made of it."""
-        match = self._match
-        return match is None or not (match._may_await or isinstance(match, ParsingMatch))
 
     def _parts(self) -> tuple[object, ...]:
         return () if self._match is None else (self._match,)
@@ -53,25 +48,21 @@ class _JsonText(ParsingMatch[Any]):
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         if not isinstance(subject, str):
             return _no_text(subject, pointer)
-        shared = self._shares and not self._embedded
-        if shared:
-            parsed = _parsed_once(subject)
-        else:
-            parsed = parse_embedded(subject, self._pick) if self._embedded else parse_strict(subject)
+        if self._shares:
+            return self._evaluate_shared(subject, pointer)
+        parsed = parse_embedded(subject, self._pick) if self._embedded else parse_strict(subject)
         if isinstance(parsed, ParseProblem):
             return _no_json(parsed, subject, pointer)
         value, note = parsed.value, parsed.note
-        product = Deferred(_value_of, subject) if shared else value
         if self._match is None:
             diagnostic = Diagnostic("matched", note, pointer) if note else MATCHED.diagnostic
-            return Evaluation("matched", diagnostic, produced=product)
+            return Evaluation("matched", diagnostic, produced=value)
         inner = evaluate_part(self._match, value, pointer)
         diagnostic = inner.diagnostic
         if note:
             text = f"{diagnostic.message} (in {note})" if diagnostic.message else note
             diagnostic = attrs.evolve(diagnostic, message=text)
-        if isinstance(self._match, ParsingMatch):
-            product = inner._produced
+        product = inner._produced if isinstance(self._match, ParsingMatch) else value
         return Evaluation(
             inner.outcome,
             diagnostic,
@@ -81,17 +72,28 @@ class _JsonText(ParsingMatch[Any]):
             product if inner.outcome == "matched" else None,
         )
 
+    def _evaluate_shared(self, subject: str, pointer: str) -> Evaluation:
+        """Evaluate over a value that several checks of one text may read, since none of them gives it away."""
+        last = _last
+        parsed = last[1] if last[0] is subject else _parsed_once(subject)
+        if type(parsed) is ParseProblem:
+            return _no_json(parsed, subject, pointer)
+        if self._match is None:
+            return Evaluation("matched", MATCHED.diagnostic, produced=Deferred(_value_of, subject))
+        inner = evaluate_part(self._match, parsed.value, pointer)
+        if inner.outcome != "matched":
+            return inner
+        product = Deferred(_value_of, subject)
+        return Evaluation("matched", inner.diagnostic, inner.value, inner.reason, inner.examined, product)
+
 
 _MAX_SHARED: Final = 1 << 16
 _last: tuple[str, Parsed | ParseProblem] = ("", parse_strict(""))
 
 
 def _parsed_once(text: str) -> Parsed | ParseProblem:
-    """Parse a text, or return what the same text gave just before: one answer is often read by several checks."""
+    """Parse a text, and keep what it gave for the next check of the same text: one answer is often read by several."""
     global _last
-    last = _last
-    if last[0] is text:
-        return last[1]
     parsed = parse_strict(text)
     if len(text) <= _MAX_SHARED:
         _last = (text, parsed)
@@ -153,7 +155,10 @@ def json_text(match: Any = None, /, *, embedded: bool = False, pick: Pick | None
         raise ValueError(f'json_text() takes pick="first" or pick="last", got {pick!r:.200}')
     if pick is not None and not embedded:
         raise ValueError("json_text() takes pick= only with embedded=True: strict text holds one value")
-    return _JsonText(None if match is None else plain_or_match("json_text()", match), embedded, pick)
+    inner = None if match is None else plain_or_match("json_text()", match)
+    # The parsed value stays inside where no author code reads it and no instance is made of it.
+    stays = inner is None or not (inner._may_await or isinstance(inner, ParsingMatch))
+    return _JsonText(inner, embedded, pick, stays and not embedded)
 
 
 def _rebuild_json_text(args: Mapping[str, Any]) -> Match:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from niceeval_expect._match import Match
 
 __all__ = [
+    "UnknownMatch",
     "argument_to_data",
     "canonical",
     "code_reference",
@@ -207,7 +208,7 @@ def from_spec(spec: Mapping[str, Any], /, *, code: CodeFinder | None = None) -> 
         _load_all()
         build = _BUILDERS.get(name)
     if build is None:
-        raise ValueError(f"no match named {name!r} is known; known are {', '.join(sorted(_BUILDERS))}")
+        raise UnknownMatch(name)
     args = {key: _argument_from_data(value, name, code) for key, value in spec.items() if key not in ("match", "$")}
     try:
         return build(args)
@@ -215,6 +216,18 @@ def from_spec(spec: Mapping[str, Any], /, *, code: CodeFinder | None = None) -> 
         raise ValueError(f"the spec of {name} lacks {error.args[0]!r}") from None
     except TypeError as error:
         raise ValueError(f"the spec of {name} does not rebuild: {error}") from error
+
+
+class UnknownMatch(ValueError):
+    """A spec names a match that nobody has registered.
+
+    Attributes:
+        name: The name.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no match named {name!r} is known; known are {', '.join(sorted(_BUILDERS))}")
+        self.name = name
 
 
 def find_code(reference: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import evaluate_part
 from niceeval_expect._scope import Findings, Ref, ScopeMatch, conclude
 from niceeval_expect._spec import register
-from niceeval_expect._tool import as_tool_match
+from niceeval_expect._tool import as_tool_match, plain_name
 from niceeval_expect._tool_scope import calls_made, witnesses
 
 __all__ = ["tool_calls_unordered"]

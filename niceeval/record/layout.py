@@ -152,20 +152,17 @@ def _sentence(error: Exception) -> str:
 
 
 def write_header(folder: Path, document: Mapping[str, Any]) -> None:
-    """Write `run.json` so that a reader finds the old or the new one, whole; it is on the disk on return."""
+    """Write `run.json` so that a reader finds the old or the new one, whole, whenever the process dies."""
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
-    write_atomically(folder / _HEADER, text.encode("ascii"), sync=document.get("status") != "running")
+    write_atomically(folder / _HEADER, text.encode("ascii"))
 
 
-def write_atomically(path: Path, data: bytes, *, sync: bool = False) -> None:
-    """Write a file under a temporary name beside `path` and rename it; `sync` waits until the disk has it."""
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file under a temporary name beside `path` and rename it."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with open(temporary, "xb") as file:
             file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)

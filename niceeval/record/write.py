@@ -164,7 +164,6 @@ class RunWriter:
                 return
             fd, self._fd = self._fd, -1
             try:
-                os.fsync(fd)
                 if self._owner:
                     ended = datetime.now(UTC).isoformat()
                     write_header(self.folder, {**self._document, "status": status, "ended": ended})

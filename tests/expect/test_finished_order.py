@@ -153,7 +153,7 @@ def test_a_scope_that_says_nothing_of_its_turns_is_read_from_its_calls() -> None
 def test_it_is_data_and_refuses_anything_but_a_bool() -> None:
     claim = tool_order("a", "b", finished=True)
     assert from_spec(claim.spec()) == claim != tool_order("a", "b")
-    assert repr(claim) == "tool_order(tool_match('a'), tool_match('b'), finished=True)"
+    assert repr(claim) == "tool_order('a', 'b', finished=True)"
     assert "finished" not in tool_order("a", "b").spec()
     with pytest.raises(TypeError, match="finished is True or False"):
         tool_order("a", "b", finished=1)  # type: ignore[arg-type]
