@@ -50,6 +50,7 @@ class AssertionLog:
         self.latch: Entry | None = None
         self.closed = False
         self.spawn: Spawn | None = None
+        self.late: Callable[[str], None] | None = None
         self.redactor: Callable[[], Redactor] = current_redactor
         self.started = perf_counter()
         self._gates = style == "pass"
@@ -62,6 +63,8 @@ class AssertionLog:
         text = f"{file}:{line}: {message}"
         if not self.closed:
             self.mistakes.append(text)
+        elif self.late is not None:
+            self.late(text)
         return AuthoringError(text)
 
     def refuse(self, message: str, *, depth: int = 3) -> TypeError:

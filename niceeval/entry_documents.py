@@ -39,26 +39,27 @@ def entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
         or entry.snapshot
     ):
         return to_json(entry_document(log, entry, matches))
-    fingerprint = match.fingerprint
+    fingerprint, spec = match.fingerprint, match.canonical_spec
+    # Without a key or a label the requirement is the match, which may be another one for every case.
+    named = None if entry.key is not None or entry.label is not None else fingerprint
     same = (
-        fingerprint, entry.file, entry.line, entry.key, entry.label, entry.gate, log.style, entry.scope, entry.coverage,
-        evaluation.examined,
+        named, entry.file, entry.line, entry.key, entry.label, entry.gate, log.style, entry.scope, entry.coverage,
+        evaluation.examined, is_rebuildable(spec),
     )  # fmt: skip
     constant = _constants.get(same)
     if constant is None:
         constant = _remember(same, entry_document(log, entry, {}))
-    if fingerprint not in matches:
-        matches[fingerprint] = match.canonical_spec
+    matches[fingerprint] = spec
     found = "" if entry.scope == "value" else _references_text(entry)
     return (
         f'{{"order":{entry.order},{found}"at":{entry.at:.6f},"took":{entry.took:.6f},'
-        f'"subject":"{entry.subject}",{constant}}}'
+        f'"subject":"{entry.subject}","match":"{fingerprint}",{constant}}}'
     )
 
 
 _constants: Final[dict[tuple[Any, ...], str]] = {}
 _MAX_CONSTANTS: Final = 4096
-_VARYING: Final = frozenset({"order", "at", "took", "subject", "calls", "candidates"})
+_VARYING: Final = frozenset({"order", "at", "took", "subject", "match", "calls", "candidates"})
 
 
 def _remember(same: tuple[Any, ...], document: Mapping[str, Any]) -> str:

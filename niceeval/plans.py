@@ -87,6 +87,9 @@ class Progress(Protocol):
     def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
         """One attempt has ended and is recorded."""
 
+    def came_late(self, mistake: str) -> None:
+        """Something was checked or configured after its attempt had ended, so that it is in no result."""
+
 
 class Quiet:
     """A display that shows nothing."""
@@ -98,4 +101,7 @@ class Quiet:
         """Show nothing."""
 
     def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
+        """Show nothing."""
+
+    def came_late(self, mistake: str) -> None:
         """Show nothing."""

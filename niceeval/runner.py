@@ -66,7 +66,7 @@ async def execute(
         async with anyio.create_task_group() as checks, task_group() as start:
             run.spawn_into(checks)
             await run.attempts(plan, made, start, concurrency)
-        if run.broken is None:
+        if run.broken is None and run.complete:
             status = "sealed"
     finally:
         _seal(writer, status, run.broken)
@@ -101,6 +101,7 @@ class _Run:
         self._ids = f"{secrets.token_hex(4)}"
         self._started = self._in_flight = 0
         self._stopping = False
+        self.complete = False
 
     def spawn_into(self, checks: anyio.abc.TaskGroup) -> None:
         """Let asynchronous checks run in this task group, under their own cap."""
@@ -135,6 +136,7 @@ class _Run:
             # Before any attempt in flight learns of the cancellation, so that none starts another.
             self._stopping = True
             raise
+        self.complete = not self._stopping
 
     async def attempt(
         self, ref: AttemptRef, eval_: Eval[Any], case: object, agent: Agent | None, proceed: Callable[[], None]
@@ -149,6 +151,7 @@ class _Run:
             timeout=self.timeout,
         )
         state.log.spawn = self.spawn
+        state.log.late = self.progress.came_late
         state.log.redactor = growing_redactor(self.declared)
         self.progress.attempt_started(ref)
         t = EvalContext(state)

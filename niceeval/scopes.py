@@ -192,7 +192,8 @@ class Scope:
         self, claim: ScopeMatch, channel: str, view: View | None = None, yields: Yields | None = None
     ) -> Handle[Any]:
         log = self._state.log
-        log.admit()
+        if log.closed or log.latch is not None:
+            log.admit()
         view = view or self._view()
         sessions = [session.turns for session in self._state.sessions] if _looks_back(claim) else ()
         evidence = view.evidence_for(claim, sessions)

@@ -21,10 +21,10 @@ REASONS: Final = ("code", "judge", "redacted", "budget", "unknown", "missing")
 """Why an entry cannot be evaluated again: author code, a judge, a redacted subject, a time budget, a custom match whose
 module is not imported, lost evidence."""
 
-_FAITHFUL: Final = frozenset(
-    "tuple set frozenset dict bytes bytearray decimal float int str datetime date time timedelta path uuid fraction "
-    "complex regex command".split()
-)
+_FAITHFUL: Final = frozenset({
+    "tuple", "set", "frozenset", "dict", "bytes", "bytearray", "decimal", "float", "int", "str", "datetime", "date",
+    "time", "timedelta", "path", "uuid", "fraction", "complex", "regex", "command",
+})  # fmt: skip
 """Tags of values that are stored so that code sees what it saw; an object comes back as a mapping."""
 _MOST_PROBLEMS: Final = 20
 
@@ -152,8 +152,8 @@ class _Verifier:
             else:
                 self.counts["differs"] += 1
                 self._differs(attempt, entry, stored, now)
-        for entry, stored, now in _inconsistent(attempt):
-            self._differs(attempt, entry, stored, now)
+        for where, stored, now in _inconsistent(attempt):
+            self._differs(attempt, where, stored, now)
 
     def _differs(self, attempt: StoredAttempt, entry: Mapping[str, Any] | None, stored: str, now: str) -> None:
         requirement = place = None
@@ -231,8 +231,7 @@ def _inconsistent(attempt: StoredAttempt) -> Iterator[tuple[Mapping[str, Any] | 
         now = "informative" if points else decide(outcome, deciding=deciding)
         if stored != now:
             yield entry, f"decision {stored}", f"decision {now}"
-        # The value of a measurement with a threshold is there to be read; the condition earns all points or none.
-        value = entry.get("value") if outcome == "measured" else None
+        value = entry.get("value") if outcome == "measured" or "threshold" in entry else None
         parts.append(Part(outcome, deciding, earned=earn(outcome, value, entry.get("points")) or Fraction(0)))
     status = str(document.get("status"))
     folded = fold_pass(parts) if passing else fold_score(parts)

@@ -43,6 +43,9 @@ class View:
         return self._cut
 
     def _written(self) -> str:
+        if self.size == 1 and len(self.sessions) == 1:
+            only = self.sessions[0][0]
+            return f'{{"sessions":[{{"session":{only.session},"turns":[{only.index}]}}]}}'
         parts = (
             f'{{"session":{turns[0].session},"turns":[{",".join(str(turn.index) for turn in turns)}]}}'
             for turns in self.sessions

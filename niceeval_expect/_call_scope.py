@@ -67,13 +67,18 @@ class CallScope:
 class CallMatch(ScopeMatch):
     """A claim about a `CallScope`."""
 
-    __slots__ = ()
+    __slots__ = ("_reads",)
     _reads_texts: ClassVar[bool] = False
+    _reads: bool
 
     @property
     def _reads_turns(self) -> bool:
         """Whether the claim reads how the turns went."""
-        return any(looks_back(part) for part in self._parts())
+        known: bool | None = getattr(self, "_reads", None)
+        if known is None:
+            known = any(looks_back(part) for part in self._parts())
+            object.__setattr__(self, "_reads", known)
+        return known
 
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
         return self._over(subject) if isinstance(subject, CallScope) else wrong_type("the calls of a scope", subject)

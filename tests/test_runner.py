@@ -1,5 +1,6 @@
 """The runner: bounded, in any order the same, and honest when the record cannot be written."""
 
+import asyncio
 import gc
 import subprocess
 import sys
@@ -108,6 +109,31 @@ async def test_the_order_in_which_attempts_end_changes_nothing() -> None:
     assert one.rates == many.rates
 
 
+class Odd(BaseException):
+    """No `Exception`, such as the control signals of other libraries."""
+
+
+@pytest.mark.parametrize("raised", [Odd, SystemExit, asyncio.CancelledError])
+async def test_a_predicate_that_raises_something_odd_is_errored_and_harms_nobody_else(
+    raised: type[BaseException],
+) -> None:
+    async def odd(value: object) -> bool:
+        await anyio.lowlevel.checkpoint()
+        raise raised
+
+    @define_eval(cases=[str(number) for number in range(20)])
+    async def test(t: EvalContext, case: str) -> None:
+        await anyio.lowlevel.checkpoint()
+        t.check(case, satisfies("is odd", odd) if case == "0" else equals(case))
+
+    result = await run_eval(test, concurrency=2)
+    assert result.status == "sealed"
+    assert result.statuses == {"errored": 1, "passed": 19}
+    (entry,) = result.attempts[0].assertions
+    assert entry.evaluation.outcome == "errored"
+    assert raised.__name__ in (entry.reason or "")
+
+
 async def test_every_attempt_of_the_plan_is_there_once(tmp_path: Path) -> None:
     @define_eval(id="passes", cases={"a": 1, "b": 2})
     async def passes(t: EvalContext, case: int) -> None:
@@ -130,6 +156,9 @@ async def test_every_attempt_of_the_plan_is_there_once(tmp_path: Path) -> None:
 
         def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
             heard.append((ref.name, ref.agent, ref.attempt, status))
+
+        def came_late(self, mistake: str) -> None:
+            pass
 
     writer = RunWriter.create(tmp_path, plan.header())
     agents = {"x": str.upper, "y": str.lower}

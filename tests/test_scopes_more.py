@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -276,7 +276,7 @@ async def test_ten_thousand_calls_are_all_looked_at_and_the_result_stays_small(f
 
     async def body(t: EvalContext) -> None:
         turn = await t.send("Hi")
-        begun = perf_counter()
+        begun = process_time()
         turn.not_called_tool("drop_table")
         turn.called_tool(tool_match("drop_table").exactly(1))
         turn.called_tool(tool_match("ls").exactly(1))
@@ -285,7 +285,7 @@ async def test_ten_thousand_calls_are_all_looked_at_and_the_result_stays_small(f
         turn.tool_calls_unordered(["drop_table", "ls", "ls"])
         turn.tool_order("drop_table", "ls", finished=True)
         turn.no_loops(similarity=0.9)
-        took.append(perf_counter() - begun)
+        took.append(process_time() - begun)
 
     attempt = await run(body, ScriptedAgent([Reply("y" * 8_000_000, tool_calls=made)]), record=tmp_path)
     outcomes = [entry.evaluation.outcome for entry in attempt.assertions]

@@ -80,6 +80,7 @@ class ShownProgress:
         self._running: dict[str, _EvalLine] = {}
         self._live: Live | None = None
         self.no_agent = False
+        self.late: list[str] = []
         self.run_id: str | None = None
 
     def plan_ready(self, plan: "Plan", run_id: str) -> None:
@@ -114,6 +115,10 @@ class ShownProgress:
         if of.done == of.total:
             self._running.pop(ref.eval_id, None)
             self._screen.write([of.text(self._screen)])
+
+    def came_late(self, mistake: str) -> None:
+        """Note what is in no result, to be said at the end."""
+        self.late.append(mistake)
 
     def close(self) -> None:
         """Stop redrawing, and write the lines of evals that did not get to their end."""

@@ -90,12 +90,15 @@ def _run(
     try:
         rerun = Rerun(options.paths, _repeated(options))
         screen.write(run_report(view, screen, took=took, problems=problems, rerun=rerun))
-        return _exit_code(view.statuses, ending, usage=bool(problems) or progress.no_agent)
+        for mistake in dict.fromkeys(progress.late):
+            complain(current_redactor().redact_text(mistake)[0])
+        whole = view.finished == view.header.planned() and not progress.late
+        return _exit_code(view.statuses, ending, usage=bool(problems) or progress.no_agent, whole=whole)
     finally:
         view.close()
 
 
-def _exit_code(statuses: Mapping[str, int], ending: BaseException | None, *, usage: bool) -> int:
+def _exit_code(statuses: Mapping[str, int], ending: BaseException | None, *, usage: bool, whole: bool) -> int:
     if isinstance(ending, KeyboardInterrupt):
         return INTERRUPTED
     if ending is not None:
@@ -104,7 +107,7 @@ def _exit_code(statuses: Mapping[str, int], ending: BaseException | None, *, usa
         return USAGE
     if statuses.get("failed"):
         return FAILED
-    if ending is not None or statuses.get("errored") or statuses.get("unrankable"):
+    if ending is not None or not whole or statuses.get("errored") or statuses.get("unrankable"):
         return ERRORED
     return PASSED if statuses.get("passed") or statuses.get("scored") else NOTHING
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from rich.text import Text
@@ -13,8 +13,11 @@ from niceeval.cli.codes import FAILED, PASSED
 from niceeval.cli.numbers import counted
 from niceeval.cli.screen import Screen, open_screen
 from niceeval.cli.show import run_folder, warnings_as_lines
-from niceeval.cli.text import line, paragraph
+from niceeval.cli.text import cut, line, paragraph
 from niceeval.verify import Verification, verify_run
+
+if TYPE_CHECKING:
+    from niceeval.recheck import Recheck
 
 __all__ = ["recheck_command", "verify_command"]
 
@@ -24,6 +27,7 @@ _WHY: Final[Mapping[str, str]] = {
     "judge": "a judge decides",
     "redacted": "a secret was replaced in what was read",
     "budget": "a time budget decided",
+    "unknown": "a custom match is not registered here",
     "missing": "the evidence is missing from the record",
 }
 
@@ -43,17 +47,21 @@ def verify_command(run: str, *, code: bool, as_json: bool) -> int:
 
 
 def _verification(found: Verification, screen: Screen) -> Iterator[Text]:
-    yield line(f"run {found.run_id}  {counted(found.entries, 'entry', 'entries')}")
+    entries, attempts = counted(found.entries, "entry", "entries"), counted(found.attempts, "attempt")
+    yield line(f"run {found.run_id}  {attempts}, {entries}")
     yield line()
     yield line(f"  {found.reproduced} of {found.rederivable} re-derivable outcomes reproduced")
     for reason, count in found.excluded.items():
-        yield line(f"  {count} not re-derivable: {reason}", (f"  {_WHY[reason]}", "dim"))
+        yield line(f"  {count} not re-derivable: {reason}", (f"  {_WHY.get(reason, '')}", "dim"))
+    for problem in found.problems:
+        yield from paragraph("  ", problem, screen.width, most=3)
     for each in found.differences[:_MOST]:
         yield line()
-        yield line((f"DIFFERS {each.name}", "bold red"))
-        yield from paragraph("  requirement  ", f"{each.requirement}  {each.place}", screen.width, most=2)
+        yield line((f"DIFFERS {each.name}", "bold red"), f"  {each.agent}" if each.agent else "", f"  {each.attempt}")
+        if each.requirement is not None:
+            yield from paragraph("  requirement  ", f"{each.requirement}  {each.place}", screen.width, most=2)
         yield line(f"  stored       {each.stored}")
-        yield line(f"  now          {each.now}")
+        yield from paragraph("  now          ", each.now, screen.width, most=2)
     if len(found.differences) > _MOST:
         yield line(f"  ({len(found.differences) - _MOST} more)")
 
@@ -74,24 +82,34 @@ def recheck_command(run: str, reference: str, *, as_json: bool) -> int:
         sys.stdout.write(json.dumps(attrs.asdict(found)) + "\n")
     else:
         screen = open_screen()
-        fresh = ", ".join(f"{count} {outcome}" for outcome, count in sorted(found.fresh.items()))
-        screen.write(_recheck(found, fresh, screen))
+        screen.write(_recheck(found, screen))
     return FAILED if found.flips or found.problems else PASSED
 
 
-def _recheck(found: Any, fresh: str, screen: Screen) -> Iterable[Text]:
+def _recheck(found: "Recheck", screen: Screen) -> Iterable[Text]:
     yield line(f"run {found.run_id}  {counted(found.attempts, 'attempt')}")
     yield line()
     yield line(f"  {counted(len(found.flips), 'flip')} among {counted(found.compared, 'stored outcome')} compared")
-    if fresh:
-        yield line(f"  new requirements: {fresh}")
+    if found.fresh:
+        fresh = ", ".join(f"{count} {outcome}" for outcome, count in sorted(found.fresh.items()))
+        yield from paragraph("  ", f"not stored before: {fresh}", screen.width, most=2)
+    several = len(found.agents) > 1
     for flip in found.flips[:_MOST]:
         yield line()
-        yield line(("FLIPS ", "bold yellow"), f"{flip.name}  {flip.requirement}")
-        yield line(f"  {flip.before} -> {flip.after}")
-        if flip.message:
-            yield from paragraph("  ", flip.message, screen.width, most=2)
+        which = f"{flip.name}  {flip.agent}" if several else flip.name
+        yield line(("FLIPS ", "bold yellow"), cut(which, 4096))
+        yield from paragraph("  requirement  ", flip.requirement, screen.width, most=2)
+        yield from paragraph("  stored       ", _said(flip.before, flip.why_before), screen.width, most=2)
+        yield from paragraph("  now          ", _said(flip.after, flip.why_after), screen.width, most=2)
     if len(found.flips) > _MOST:
         yield line(f"  ({len(found.flips) - _MOST} more)")
+    if found.problems:
+        yield line()
     for problem in found.problems[:_MOST]:
         yield from paragraph("  not checked  ", problem, screen.width, most=3)
+    if len(found.problems) > _MOST:
+        yield line(f"  ({len(found.problems) - _MOST} more)")
+
+
+def _said(outcome: str, why: str) -> str:
+    return f"{outcome}: {why}" if why else outcome

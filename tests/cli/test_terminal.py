@@ -60,7 +60,7 @@ def spawned(root: Path, *arguments: str, **environment: str) -> Any:
 
 
 def without_times(text: str) -> str:
-    return re.sub(r"\d:\d\d:\d\d|\d\.\d s|runs/.*", "", text)
+    return re.sub(r"\d+:\d\d:\d\d| in [\d.]+ m?s|runs/.*", "", text)
 
 
 def ended(process: Any) -> int:
@@ -130,7 +130,7 @@ def test_a_pipe_gets_plain_lines(project: Any) -> None:
     answer = project("run", "e.py")
     assert "\x1b" not in answer.out
     assert [each.split()[0] for each in answer.lines[2:4]] == ["e/quick", "e/gated"]
-    assert answer.lines[2].endswith("3/3  2 passed  1 failed  0:00:00")
+    assert re.search(r" 3/3  2 passed  1 failed  \d:\d\d:\d\d$", answer.lines[2])
     assert all(cell_len(each) <= 80 for each in answer.lines)
 
 

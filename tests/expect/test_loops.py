@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -95,6 +95,6 @@ def test_a_text_is_compared_with_the_latest_different_ones() -> None:
 
 def test_ten_thousand_different_calls_take_linear_time() -> None:
     many = calls(*[{"path": f"{n:x}{n * 7919:x}{n * 104729:x}"} for n in range(10_000)])
-    begun = perf_counter()
+    begun = process_time()
     assert no_loops(similarity=0.95).evaluate(many).outcome == "matched"
-    assert perf_counter() - begun < 6
+    assert process_time() - begun < 6

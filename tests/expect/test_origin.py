@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -216,6 +216,6 @@ def test_it_is_data(match: Any) -> None:
 def test_many_calls_over_large_results_take_linear_time() -> None:
     listed = [ToolCall("list", {}, f"id-{n} " + "lorem ipsum " * 100, status="completed") for n in range(1_000)]
     over = scope(("Hi", [*listed, *(refund(f"id-{n}") for n in range(1_000))]))
-    begun = perf_counter()
+    begun = process_time()
     assert called_tool((tool_match("refund") & SHOWN).exactly(1_000)).evaluate(over).outcome == "matched"
-    assert perf_counter() - begun < 4
+    assert process_time() - begun < 4

@@ -1,5 +1,5 @@
 from pathlib import PurePosixPath
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -127,6 +127,6 @@ def test_it_is_data(match: Any) -> None:
 
 
 def test_long_texts_are_searched_in_linear_time() -> None:
-    begun = perf_counter()
+    begun = process_time()
     assert ETC.evaluate({"content": "the etc of /x " * 50_000, "command": "echo " * 10_000}).outcome == "mismatched"
-    assert perf_counter() - begun < 4
+    assert process_time() - begun < 4

@@ -1,5 +1,5 @@
 import shlex
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -101,9 +101,9 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     ["$(", "`", "{", "{,", "<<a ", "((", "\\`", "x", "a ", "' ", "${", "a;", "a=", '"$(', "&>", "\\\n", "$'"],
 )
 def test_hostile_text_is_read_in_linear_time(text: str) -> None:
-    begun = perf_counter()
+    begun = process_time()
     read_script(text * 50_001)
-    assert perf_counter() - begun < 4
+    assert process_time() - begun < 4
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 from itertools import permutations
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -147,7 +147,7 @@ def test_it_agrees_with_trying_every_reading(calls: list[ToolCall], wanted: list
 
 def test_ten_thousand_calls_in_linear_time() -> None:
     many = scope(*[CATS] * 10_000, OPEN)
-    begun = perf_counter()
+    begun = process_time()
     assert tool_calls_unordered(["open", *[ANY_CATS] * 5]).evaluate(many).outcome == "matched"
     assert tool_calls_unordered(["open", "open", *[ANY_CATS] * 5]).evaluate(many).outcome == "mismatched"
-    assert perf_counter() - begun < 4
+    assert process_time() - begun < 4

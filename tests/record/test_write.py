@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 
 import pytest
@@ -113,10 +114,13 @@ def test_every_reported_attempt_outlives_a_killed_process(root: Path, after: int
     rest, _ = process.communicate()
     # The pipe may end in the middle of a name that was being reported.
     reported |= set(rest.rpartition("\n")[0].split())
-    with Record.open(root) as record:
+    with warnings.catch_warnings(record=True) as caught, Record.open(root) as record:
+        warnings.simplefilter("always", RecordWarning)
         assert record.run().status == "running"
         assert record.pass_rates().overall.planned == 100_000
         assert reported <= {attempt.id for attempt in record.attempts()}
+    # The line that was being written when the process was killed may be torn, and no other.
+    assert len({str(warning.message) for warning in caught}) <= 1
 
 
 def test_processes_that_start_together_get_a_folder_each(root: Path) -> None:
