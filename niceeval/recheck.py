@@ -14,7 +14,7 @@ from niceeval.attempts import run_body
 from niceeval.context import EvalContext
 from niceeval.errors import RecordError
 from niceeval.record.lines import FolderSource
-from niceeval.stored import StoredAttempt, attempts_of
+from niceeval.stored import StoredAttempt, attempts_of, awaited
 from niceeval.transcript import Transcript
 from niceeval_expect import CountedToolMatch, EventMatch, Match, ScoreMatch, ToolMatch, ValueMatch
 from niceeval_expect._diagnostic import Diagnostic
@@ -27,7 +27,7 @@ __all__ = ["Checks", "Flip", "Recheck", "recheck_run"]
 Checks: TypeAlias = Mapping[str, Match] | Callable[[EvalContext], Any]
 """Matches by the requirement whose stored subjects they read, or a function that checks the stored sessions."""
 
-_WORST: Final = ("mismatched", "errored", "unavailable", "measured", "matched")
+_WORST: Final = ("matched", "measured", "unavailable", "errored", "mismatched")
 _MOST_PROBLEMS: Final = 100
 _KINDS: Final = (ValueMatch, ScoreMatch, ToolMatch, CountedToolMatch, EventMatch, ScopeMatch)
 # What one requirement came out as, and why in a sentence; the sentence is empty where a match has nothing to say.
@@ -139,8 +139,8 @@ class _Tally:
         self.attempts += 1
         stored: dict[str, Said] = {}
         for entry in attempt.entries:
-            diagnostic = entry.get("diagnostic") or {}
-            said = diagnostic.get("message") or entry.get("reason") or ""
+            diagnostic = entry.get("diagnostic")
+            said = (diagnostic.get("message") if isinstance(diagnostic, dict) else None) or entry.get("reason") or ""
             _fold(stored, str(entry.get("requirement")), str(entry.get("outcome")), str(said))
         self.known.update(stored)
         found: dict[str, Said] = {}
@@ -156,6 +156,7 @@ class _Tally:
         self._compare(attempt, stored, found)
 
     def _by_match(self, attempt: StoredAttempt, checks: Mapping[str, Match], found: dict[str, Said]) -> None:
+        unread: set[str] = set()
         for entry in attempt.entries:
             requirement = str(entry.get("requirement"))
             match = checks.get(requirement)
@@ -168,10 +169,12 @@ class _Tally:
                 evaluation = attempt.evaluate(_claim(match, cut=attempt.is_cut(digest)), digest)
             except RecordError as error:
                 self.problem(f"{attempt.name}, {requirement}: {error}")
-                # Half of a requirement's entries would tell nothing about it.
-                found.pop(requirement, None)
-                return
+                unread.add(requirement)
+                continue
             _fold(found, requirement, evaluation.outcome, _line(evaluation.diagnostic))
+        # A part of a requirement's entries would tell nothing about it.
+        for requirement in unread:
+            found.pop(requirement, None)
 
     def _compare(self, attempt: StoredAttempt, stored: Mapping[str, Said], found: Mapping[str, Said]) -> None:
         for requirement, (after, why) in found.items():
@@ -189,8 +192,12 @@ class _Tally:
 def _fold(said: dict[str, Said], requirement: str, outcome: str, why: str) -> None:
     """Remember how a requirement came out: of several entries the worst counts, since any failure fails it."""
     known = said.get(requirement)
-    if known is None or _WORST.index(outcome) < _WORST.index(known[0]):
+    if known is None or _badness(outcome) > _badness(known[0]):
         said[requirement] = (outcome, why)
+
+
+def _badness(outcome: str) -> int:
+    return _WORST.index(outcome) if outcome in _WORST else len(_WORST)
 
 
 def _line(diagnostic: Diagnostic) -> str:
@@ -212,7 +219,7 @@ def _claim(match: Match, *, cut: bool) -> Match:
 
 
 def _by_function(attempt: StoredAttempt, checks: Callable[[EvalContext], Any]) -> Iterator[tuple[str, str, str]]:
-    log = anyio.run(_observed, attempt, checks)
+    log = awaited(_observed, attempt, checks)
     if log.mistakes:
         raise RecordError("; ".join(dict.fromkeys(log.mistakes)))
     for entry in log.entries:

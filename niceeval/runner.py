@@ -163,7 +163,9 @@ class _Run:
             self._write(ref, state, INTERRUPTED)
             raise
         else:
-            self._write(ref, state, ending)
+            # Code that swallowed the run's cancellation: what it skipped by that nobody knows.
+            cut_off = self._stopping and ending.error is None
+            self._write(ref, state, INTERRUPTED if cut_off else ending)
         finally:
             self._in_flight -= 1
             proceed()

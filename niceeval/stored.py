@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, Final, NoReturn, final
+from typing import Any, Final, NoReturn, TypeVar, final
 
 import anyio
 
@@ -19,8 +20,9 @@ from niceeval_expect._score import ScoreMatch
 from niceeval_expect._spec import canonical
 from niceeval_expect._spec import digest as fingerprint_of
 
-__all__ = ["Altered", "StoredAttempt", "attempts_of"]
+__all__ = ["Altered", "StoredAttempt", "attempts_of", "awaited"]
 
+T = TypeVar("T")
 _to_json: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 _DAMAGES: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
@@ -159,8 +161,21 @@ class StoredAttempt:
         """
         if not isinstance(match, BooleanMatch | ScoreMatch):
             raise RecordError(f"{match!r} is no match that can be evaluated over a subject")
-        evidence = self.view(digest).evidence_for(match, self.sessions) if self.is_cut(digest) else self.value(digest)
-        return anyio.run(match.evaluate_async, evidence) if match._may_await else match.evaluate(evidence)
+        evidence = self._claimed(match, digest) if self.is_cut(digest) else self.value(digest)
+        return awaited(match.evaluate_async, evidence) if match._may_await else match.evaluate(evidence)
+
+    def _claimed(self, match: Match, digest: str) -> object:
+        view = self.view(digest)
+        try:
+            return view.evidence_for(match, self.sessions)
+        except _DAMAGES as error:
+            _damaged("the conversations cannot be read", error)
+
+
+def awaited(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+    """Run an async function to its end, in a thread of its own: where this is called, an event loop may be running."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(anyio.run, function, *args).result()
 
 
 def _damaged(what: str, error: Exception) -> NoReturn:
@@ -168,11 +183,21 @@ def _damaged(what: str, error: Exception) -> NoReturn:
 
 
 def attempts_of(source: RunSource) -> Iterator[StoredAttempt]:
-    """Yield the attempts of a run; a damaged line is a warning."""
+    """Yield the attempts of a run; a line that is damaged, or altered out of shape, is a warning."""
     for line, raw in source.lines():
         try:
             document = parse(raw)
+            _require_shape(document)
         except Damaged as error:
             warn(line, error)
             continue
         yield StoredAttempt(document, source.blob)
+
+
+def _require_shape(document: Mapping[str, Any]) -> None:
+    entries = document.get("assertions") or []
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise Damaged("its assertions are not objects in a list")
+    for name in ("subjects", "matches"):
+        if not isinstance(document.get(name) or {}, dict):
+            raise Damaged(f"its {name} are no object")

@@ -11,6 +11,7 @@ __all__ = ["call_repr", "freeze", "rule_inside", "show"]
 # Python refuses to write an integer of more than 4,300 digits in decimal; in hexadecimal it has no limit.
 _MAX_BITS: Final = 14_000
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, complex})
+_ENDLESS: Final = "a match's argument contains itself or is nested too deeply; give the part of it that counts"
 _CONTAINERS: Final = frozenset({list, tuple, set, frozenset})
 
 
@@ -21,17 +22,25 @@ def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
         value: Any value.
         refuse: Called with a match that stands in it, to raise; None where matches may be in it.
     """
+    try:
+        return _frozen(value, refuse)
+    except RecursionError:
+        # Raised where the stack has room again.
+        raise ValueError(_ENDLESS) from None
+
+
+def _frozen(value: Any, refuse: Callable[[object], None] | None) -> Any:
     kind = type(value)
     if kind in _ATOMS:
         return value
     if kind is dict:
-        return {key: item if type(item) in _ATOMS else freeze(item, refuse) for key, item in value.items()}
+        return {key: item if type(item) in _ATOMS else _frozen(item, refuse) for key, item in value.items()}
     if kind is list:
-        return [item if type(item) in _ATOMS else freeze(item, refuse) for item in value]
+        return [item if type(item) in _ATOMS else _frozen(item, refuse) for item in value]
     if kind is tuple:
-        return tuple([freeze(item, refuse) for item in value])
+        return tuple([_frozen(item, refuse) for item in value])
     if kind is set or kind is frozenset:
-        return frozenset([freeze(item, refuse) for item in value])
+        return frozenset([_frozen(item, refuse) for item in value])
     if isinstance(value, re.Pattern) or callable(value):
         return value
     if hasattr(kind, "canonical_spec"):
@@ -47,6 +56,13 @@ def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
 
 def rule_inside(value: object) -> object:
     """Return a match or a compiled regex that stands in plain data, where it would only equal itself; else None."""
+    try:
+        return _rule_inside(value)
+    except RecursionError:
+        raise ValueError(_ENDLESS) from None
+
+
+def _rule_inside(value: object) -> object:
     kind = type(value)
     if isinstance(value, dict) and kind is dict:
         items: Iterable[object] = value.values()
@@ -54,7 +70,7 @@ def rule_inside(value: object) -> object:
         items = value
     else:
         return value if kind is re.Pattern or hasattr(kind, "canonical_spec") else None
-    return next((rule for item in items if (rule := rule_inside(item)) is not None), None)
+    return next((rule for item in items if (rule := _rule_inside(item)) is not None), None)
 
 
 def show(value: object) -> str:

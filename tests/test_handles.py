@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -204,6 +205,17 @@ async def test_catching_the_signal_clears_nothing() -> None:
     result = await run(body)
     assert seen == ["caught", "StopSignal", "StopSignal"]
     assert (result.status, len(result.assertions)) == ("failed", 1)
+
+
+async def test_of_two_stops_the_first_is_the_cause() -> None:
+    async def body(t: EvalContext) -> None:
+        one, two = t.check("a", equals("b")).key("one"), t.check("a", equals("c")).key("two")
+        for handle in (one, two):
+            with suppress(BaseException):
+                await handle.or_stop()
+
+    result = await run(body)
+    assert (result.status, result.stopped_by) == ("failed", "one")
 
 
 def divide(value: Any) -> Any:

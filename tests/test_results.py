@@ -30,8 +30,12 @@ from niceeval_expect import (
     one_of,
     satisfies,
     similarity,
+    tool_match,
 )
+from niceeval_expect._call_claims import tool_order
 from niceeval_expect._codec import encode
+from niceeval_expect._tool_scope import called_tool, not_called_tool
+from niceeval_expect._unordered_calls import tool_calls_unordered
 
 
 class Order(BaseModel):
@@ -165,6 +169,11 @@ def test_a_preview_is_the_beginning_of_the_subject() -> None:
         (similarity("colour").at_least(0.8), 'similarity("colour").at_least(0.8)'),
         (at("items[0].id", equals(3)), "at("),
         (satisfies("ok", raises), "satisfies("),
+        (called_tool("look"), 'called_tool("look")'),
+        (called_tool(tool_match("look").exactly(2)), 'called_tool(tool_match("look").exactly(2))'),
+        (not_called_tool(tool_match("look", status="failed")), 'not_called_tool(tool_match("look", status="failed"))'),
+        (tool_order("look", "buy", finished=True), 'tool_order("look", "buy", finished=True)'),
+        (tool_calls_unordered(["look", "buy"]), 'tool_calls_unordered(["look", "buy"])'),
     ],
 )
 def test_a_spec_reads_like_the_call(match: Any, text: str) -> None:

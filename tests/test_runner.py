@@ -7,6 +7,8 @@ import sys
 import textwrap
 import tracemalloc
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,25 @@ async def test_the_order_in_which_attempts_end_changes_nothing() -> None:
 
     assert seen(one) == seen(many)
     assert one.rates == many.rates
+
+
+async def test_an_attempt_that_swallows_the_end_of_the_run_is_interrupted_all_the_same(tmp_path: Path) -> None:
+    begun = anyio.Event()
+
+    @define_eval(id="deaf")
+    async def deaf(t: EvalContext) -> None:
+        t.check("a", equals("a"))
+        begun.set()
+        with suppress(BaseException):
+            await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(partial(run_eval, deaf, record=tmp_path))
+        await begun.wait()
+        group.cancel_scope.cancel()
+    with Record.open(tmp_path) as record:
+        assert record.run().status == "interrupted"
+        assert [(item.status, item.reason) for item in record.attempts()] == [("errored", "interrupted")]
 
 
 class Odd(BaseException):

@@ -19,7 +19,8 @@ __all__ = ["errored_blocks"]
 _LABEL: Final = 13
 _FRAME: Final = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+), in ')
 _LIBRARY: Final = re.compile(r"[/\\](lib[/\\]python3[.\d]*|site-packages|dist-packages)[/\\]")
-_OWN: Final = Path(__file__).resolve().parents[1]
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_OWN: Final = (_PACKAGE, _PACKAGE.with_name("niceeval_expect"))
 Key: TypeAlias = tuple[object, ...]
 
 
@@ -114,7 +115,7 @@ def _text(attempt: AttemptResult) -> str:
 
 def _last_place(trace: str) -> str | None:
     for file, number in reversed(_FRAME.findall(trace)):
-        if not file.startswith("<") and not _LIBRARY.search(file) and not Path(file).is_relative_to(_OWN):
+        if not file.startswith("<") and not _LIBRARY.search(file) and not any(map(Path(file).is_relative_to, _OWN)):
             return f"{_near(Path(file))}:{number}"
     return None
 

@@ -14,6 +14,7 @@ from niceeval.cli.conversation import conversation_block
 from niceeval.cli.errored import errored_blocks
 from niceeval.cli.failures import Naming, failed_block
 from niceeval.cli.numbers import counted, seconds
+from niceeval.cli.outside import outside_table
 from niceeval.cli.screen import Screen
 from niceeval.cli.tables import counts_line, eval_table, ranking_table, requirement_table, score_table
 from niceeval.cli.text import line
@@ -70,6 +71,7 @@ def show_report(view: RunView, screen: Screen) -> Iterator[Text]:
     yield from score_table(view, screen, most=None)
     yield from eval_table(view, screen)
     yield from requirement_table(view, screen, everything=True)
+    yield from outside_table(view, screen)
     for attempt in view.attempts("failed"):
         yield from failed_block(attempt, screen, naming)
     yield from errored_blocks(view.attempts("errored", "unrankable", "skipped"), screen, naming)

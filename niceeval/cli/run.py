@@ -57,6 +57,8 @@ def run_command(options: Options) -> int:
     if not evals:
         _say_nothing(found, options)
         return USAGE if found.problems else NOTHING
+    if found.empty:
+        complain(f"no eval in {', '.join(found.empty[:4])}", fatal=False)
     plan = Plan(evals, tuple(agents), options.attempts or config.attempts, config.secrets)
     return _run(plan, agents, options, config, screen, len(found.problems))
 

@@ -26,10 +26,11 @@ class Symbols:
     left: str = "╌"
     times: str = "×"
     gives: str = "→"
+    at_least: str = "≥"
     cut: str = "…"
 
 
-_ASCII = Symbols(failed="x", done="#", left="-", times="x", gives="->", cut="~")
+_ASCII = Symbols(failed="x", done="#", left="-", times="x", gives="->", at_least=">=", cut="~")
 
 
 @attrs.frozen
@@ -82,10 +83,11 @@ def open_screen(stream: TextIO | None = None) -> Screen:
     return Screen(console, width, live, _symbols(stream))
 
 
-def complain(text: str) -> None:
-    """Say on standard error what is wrong, in one paragraph."""
+def complain(text: str, *, fatal: bool = True) -> None:
+    """Say on standard error what is wrong, in one paragraph; what is not fatal changes no exit code."""
     screen = open_screen(sys.stderr)
-    screen.write(paragraph("error   ", text, screen.width, style="bold red"))
+    word, style = ("error   ", "bold red") if fatal else ("warning ", "bold yellow")
+    screen.write(paragraph(word, text, screen.width, style=style))
 
 
 def _symbols(stream: TextIO) -> Symbols:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+import attrs
+
 from niceeval._reading import where
 from niceeval.cli.view import RunView
 from niceeval.errors import RecordWarning
@@ -73,6 +75,8 @@ def _write_json(view: RunView, out: TextIO) -> None:
 
 
 def _document(view: RunView) -> dict[str, Any]:
+    from niceeval.cli.outside import outside
+
     header, rates = view.header, view.rates
     return {
         "run": {
@@ -90,6 +94,7 @@ def _document(view: RunView) -> dict[str, Any]:
             "evals": rates.evals.to_dicts(),
         },
         "requirements": [each.model_dump(mode="json") for each in view.requirements],
+        "outside": [attrs.asdict(each) for each in outside(view)],
         "ranking": [each.model_dump(mode="json") for each in view.ranking],
     }
 

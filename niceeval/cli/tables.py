@@ -11,6 +11,7 @@ from niceeval.cli.screen import Screen
 from niceeval.cli.text import columns, cut, line, safe
 from niceeval.cli.view import RunView
 from niceeval.record.rates import Requirement
+from niceeval.results import AttemptResult
 
 __all__ = ["counts_line", "eval_table", "headline", "ranking_table", "requirement_table", "score_table", "style_of"]
 
@@ -113,22 +114,28 @@ def ranking_table(view: RunView, screen: Screen) -> Iterator[Text]:
 
 
 def score_table(view: RunView, screen: Screen, *, most: int | None) -> Iterator[Text]:
-    """Every score-style attempt that has a score, with what stopped it."""
-    total = view.statuses.get("scored", 0)
+    """Every score-style attempt that has a score or a lower bound of it, with what stopped it."""
+    total = view.statuses.get("scored", 0) + view.statuses.get("unrankable", 0)
     if not total:
         return
     several, repeated = len(view.header.agents) > 1, view.header.attempts > 1
     head = ["case", *(["agent"] if several else []), *(["attempt"] if repeated else []), "score", "stopped by"]
     rows: list[list[str]] = []
-    for attempt in view.attempts("scored"):
+    for attempt in view.attempts("scored", "unrankable"):
         if most is not None and len(rows) == most:
             break
         which = [*([_short(attempt.agent)] if several else []), *([str(attempt.attempt)] if repeated else [])]
-        rows.append([attempt.name, *which, *scores([attempt.score]), _short(attempt.stopped_by or "")])
+        rows.append([attempt.name, *which, _score(attempt, screen), _short(attempt.stopped_by or "")])
     yield line("")
     yield from columns(head, rows, screen.width, texts=2 if several else 1)
     if len(rows) < total:
         yield line((f"  ({total - len(rows)} more: niceeval show)", "dim"))
+
+
+def _score(attempt: AttemptResult, screen: Screen) -> str:
+    if attempt.status == "scored":
+        return scores([attempt.score])[0]
+    return f"{screen.symbols.at_least} {scores([attempt.partial_score])[0]}"
 
 
 def _short(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-__all__ = ["columns", "cut", "line", "paragraph", "safe", "wrapped"]
+__all__ = ["apart", "columns", "cut", "line", "paragraph", "safe", "wrapped"]
 
 # Joiners belong to letters and emoji; every other invisible code point is shown by its number.
 _JOINERS: Final = "\u200c\u200d"
@@ -111,6 +111,10 @@ def columns(
         widths[place] -= given
         over -= given
 
+    for place in range(texts):
+        for row, shown in zip(cells, apart([row[place] for row in cells], widths[place]), strict=True):
+            row[place] = shown
+
     def built(row: Sequence[str]) -> str:
         shown = []
         for place, size in enumerate(widths):
@@ -119,6 +123,39 @@ def columns(
         return (indent + "   ".join(shown)).rstrip()
 
     return [line((built(head), "dim")), *(line(built(row)) for row in cells)]
+
+
+def apart(texts: Sequence[str], width: int) -> list[str]:
+    """Cut texts so that different ones stay different: at the end, else in the middle, else with a number.
+
+    >>> apart(["the same start, one", "the same start, two", "short"], 10)
+    ['the s… one', 'the s… two', 'short']
+    """
+    shown = [cut(text, width) for text in texts]
+    if len(set(shown)) == len(set(texts)):
+        return shown
+    for shorter in (_both_ends, _numbered):
+        alike: dict[str, dict[str, int]] = {}
+        for text, short in zip(texts, shown, strict=True):
+            others = alike.setdefault(short, {})
+            others.setdefault(text, len(others) + 1)
+        shown = [
+            shorter(text, width, alike[short][text]) if len(alike[short]) > 1 else short
+            for text, short in zip(texts, shown, strict=True)
+        ]
+    return shown
+
+
+def _both_ends(text: str, width: int, number: int) -> str:
+    head = set_cell_size(safe(text[: 4 * width]), width // 2).rstrip()
+    end = safe(text[-4 * width :])
+    while cell_len(head) + 1 + cell_len(end) > width:
+        end = end[1:]
+    return f"{head}…{end}"
+
+
+def _numbered(text: str, width: int, number: int) -> str:
+    return f"{cut(text, width - len(f' #{number}'))} #{number}"
 
 
 _TEXT_COLUMN: Final = 28

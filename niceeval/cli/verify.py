@@ -23,7 +23,7 @@ __all__ = ["recheck_command", "verify_command"]
 
 _MOST: Final = 20
 _WHY: Final[Mapping[str, str]] = {
-    "code": "author code decides; with --code it is imported where its source is unchanged",
+    "code": "author code decides (--code imports it)",
     "judge": "a judge decides",
     "redacted": "a secret was replaced in what was read",
     "budget": "a time budget decided",

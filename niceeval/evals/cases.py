@@ -17,13 +17,25 @@ _HOW = "give a mapping of id to case, an iterable of cases, or a function that r
 
 
 class LoadedCases(list[C], Generic[C]):
-    """A list of cases that remembers the ids which its file gave them; a slice keeps them."""
+    """A list of cases that remembers the ids which its file gave them; a slice keeps them, and so does a new order."""
 
-    __slots__ = ("ids",)
+    __slots__ = ("_given", "_read")
 
-    def __init__(self, cases: Iterable[C], ids: Iterable[str] | None = None) -> None:
+    def __init__(self, cases: Iterable[C], ids: Iterable[object] | None = None) -> None:
         super().__init__(cases)
-        self.ids = None if ids is None else tuple(ids)
+        self._read = tuple(self)
+        self._given = (None,) * len(self) if ids is None else tuple(ids)
+
+    @property
+    def ids(self) -> tuple[object, ...]:
+        """The ids of the cases as they stand now; None where the file gave none."""
+        if len(self) == len(self._read) and all(now is then for now, then in zip(self, self._read, strict=True)):
+            return self._given
+        known: dict[int, object] = {}
+        for case, given in zip(self._read, self._given, strict=True):
+            # Equal small values are one object in Python: whose id it would be, nobody can tell.
+            known[id(case)] = None if id(case) in known else given
+        return tuple(known.get(id(case)) for case in self)
 
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> C: ...
@@ -31,7 +43,7 @@ class LoadedCases(list[C], Generic[C]):
     def __getitem__(self, index: slice, /) -> "LoadedCases[C]": ...
     def __getitem__(self, index: SupportsIndex | slice, /) -> "C | LoadedCases[C]":
         if isinstance(index, slice):
-            return LoadedCases(super().__getitem__(index), None if self.ids is None else self.ids[index])
+            return LoadedCases(super().__getitem__(index), self.ids[index])
         return super().__getitem__(index)
 
 
@@ -108,10 +120,8 @@ def _identified(cases: Iterable[object]) -> Iterator[tuple[str, object]]:
         return
     given = cases.ids if isinstance(cases, LoadedCases) else None
     for position, case in enumerate(cases):
-        if given is not None:
-            yield given[position], case
-            continue
-        own = _own_id(case)
+        own = given[position] if given is not None else None
+        own = _own_id(case) if own is None else own
         yield str(position) if own is None else _text(own, f"the id of case {position}"), case
 
 

@@ -60,8 +60,7 @@ def load_cases(path: str | Path, type: Any = dict[str, Any], /) -> Any:
         raise EvalLoadError(f"{_shown(found)} has no rows, so there is nothing to check; add at least one")
     validate = _validator(type, converts=found.suffix.lower() == ".csv")
     cases = [validate(found, row) for row in rows]
-    ids = [row.id for row in rows if row.id is not None]
-    return LoadedCases(cases, ids if len(ids) == len(rows) else None)
+    return LoadedCases(cases, [row.own_id() for row in rows])
 
 
 def _caller_folder() -> Path:

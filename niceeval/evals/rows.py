@@ -22,6 +22,12 @@ class Row:
     place: str  # "4" is a line, "row 3" a position counted from 1
     id: str | None = None
 
+    def own_id(self) -> object:
+        """Return the id that the file gives the row, or the row's own field, which its type may not have; else None."""
+        if self.id is not None:
+            return self.id
+        return self.value.get("id") if isinstance(self.value, dict) else None
+
     def as_json(self) -> str:
         """Write the value as JSON text, with dates as ISO text."""
         return json.dumps(self.value, default=_json_form, ensure_ascii=False)

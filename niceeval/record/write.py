@@ -25,6 +25,7 @@ from niceeval.record.layout import (
     write_atomically,
     write_header,
 )
+from niceeval.redaction import current_redactor
 
 __all__ = ["MemoryWriter", "RunWriter"]
 
@@ -166,7 +167,7 @@ class RunWriter:
             try:
                 if self._owner:
                     ended = datetime.now(UTC).isoformat()
-                    write_header(self.folder, {**self._document, "status": status, "ended": ended})
+                    write_header(self.folder, {**_without_secrets(self._document), "status": status, "ended": ended})
             except OSError as error:
                 raise _failure("seal", self.folder, error) from error
             finally:
@@ -230,6 +231,12 @@ def _document(run_id: str, started: datetime, header: Mapping[str, Any]) -> dict
         own = "unknown"
     fixed = {"format": FORMAT, "id": run_id, "started": started.isoformat(), "status": "running", "niceeval": own}
     return {**fixed, **{key: value for key, value in header.items() if key not in fixed}}
+
+
+def _without_secrets(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the plan without what has become known as a secret since it was written."""
+    plan = {name: document[name] for name in ("agents", "evals") if name in document}
+    return {**document, **current_redactor().redact_tree(plan)[0]}
 
 
 def _publish(staging: Path, now: datetime, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:

@@ -90,10 +90,10 @@ def test_a_failing_run_reads_as_it_should(orders: Any) -> None:
     answer = orders("run", "evals/orders.py", "--agent", "agents.plain:order_agent")
     assert answer.code == 1
     assert answer.err == ""
-    text = re.sub(r"runs/\d{8}-\d{6}-\w{4}", "runs/RUN", re.sub(r"in \d\.\d s", "in 0.9 s", answer.out))
+    text = re.sub(r"runs/\d{8}-\d{6}-\w{4}", "runs/RUN", re.sub(r"in \d+\.\d s", "in 0.9 s", answer.out))
     text = re.sub(r"^niceeval \S+", "niceeval 0.1.0", text)
     assert (
-        text.replace("0:00:01", "0:00:00")
+        re.sub(r"\d:\d\d:\d\d", "0:00:00", text)
         == """\
 niceeval 0.1.0  1 eval, 3 cases × 1 attempt  agent agents.plain:order_agent
 
@@ -187,6 +187,58 @@ def test_the_exit_code_says_what_came_out(project: Any, files: dict[str, str], c
     answer = project("run", *files)
     assert answer.code == code
     assert any(each.startswith(f"{last} in ") for each in answer.lines)
+
+
+def test_a_check_that_comes_after_its_attempt_is_no_green_exit(project: Any) -> None:
+    late = """
+import asyncio
+
+@define_eval
+async def forgets(t):
+    t.check("hello", includes("hello"))
+
+    async def unseen():
+        t.check("hello", includes("bye"))
+
+    asyncio.create_task(unseen())
+
+@define_eval
+async def another(t):
+    t.check("hello", includes("hello"))
+"""
+    project.write({"e.py": HEAD + late})
+    answer = project("run", "e.py")
+    assert answer.code == 3
+    assert any(each.startswith("2 passed in ") for each in answer.lines)
+    assert "the attempt has closed; check before its function or" in answer.err
+    assert re.search(r"^error   e.py:\d+: ", answer.err, re.M)
+
+
+def test_attempts_that_are_missing_in_the_record_are_no_green_exit(project: Any) -> None:
+    lost = """
+from pathlib import Path
+
+@define_eval
+async def first(t):
+    t.check("hello", includes("hello"))
+
+@define_eval
+async def second(t):
+    t.check("hello", includes("hello"))
+    for path in Path(".niceeval").rglob("attempts-*.jsonl"):
+        path.write_text("")
+"""
+    project.write({"e.py": HEAD + lost})
+    answer = project("run", "e.py", "--concurrency", "1")
+    assert answer.code == 3
+    assert "1 of 2 planned attempts have ended" in answer.out
+
+
+def test_a_file_without_an_eval_beside_others_is_said(project: Any) -> None:
+    project.write({"e.py": GREETS, "helpers.py": "ANSWER = 42\n"})
+    answer = project("run", "e.py", "helpers.py")
+    assert answer.code == 0
+    assert answer.err == "warning no eval in helpers.py\n"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,15 @@ SCHEMA = {
     "stops": True,
 }
 TURN = {"requirement": "Turn completed", "label": "Turn completed", "spec": {"match": "succeeded"}, "type": "cut"}
+EQUALS_AND_CODE = {
+    "match": "all_of",
+    "of": [{"$": "match", "match": "equals", "value": 1}, {"$": "match", "match": "shop.unknown"}],
+}
+WITH_INPUT = {
+    "match": "tool_match",
+    "name": "search",
+    "input": {"$": "match", "match": "equals", "value": {"q": "cats"}},
+}
 FORMAT = {"requirement": "order_format", "spec": {"match": "pattern", "regex": "ORD"}}
 
 
@@ -90,6 +99,9 @@ def test_a_failed_attempt_is_understood_without_opening_anything_else(project: S
         "  Turn completed                            0/3         0             0",
         "  schema                                    1/3         0             0",
         "  order_format                              0/2         0             1",
+        "",
+        "  eval                           checks that reach outside the answer",
+        "  orders/order_lookup                                             0/3",
         "",
         "FAILED orders/order_lookup[refunded]",
         "  ✗ schema  json_text(matches(Order))                    evals/orders.py:35",
@@ -224,10 +236,11 @@ def test_score_style_runs_are_ranked_and_every_score_is_shown(project: Show, rec
         "     1  careful                        4.75        1            1         0",
         "     2  quick                          2.75        2            0         0",
         "",
-        "  case                           agent     score       stopped by",
-        "  help[a]                        quick      3.00   Turn completed",
-        "  help[a]                        careful    4.75",
-        "  help[b]                        quick      2.50",
+        "  case                           agent      score       stopped by",
+        "  help[a]                        quick       3.00   Turn completed",
+        "  help[a]                        careful     4.75",
+        "  help[b]                        quick       2.50",
+        "  help[b]                        careful   ≥ 1.50",
         "",
         "UNRANKABLE help[b]  careful",
         "    partial score 1.50, a lower bound: it is not ranked",
@@ -317,6 +330,32 @@ def test_one_eval_or_one_case_can_be_asked_for(project: Show, recorded: Show) ->
     assert "has no eval 'orders/typo'; it has: orders/order_lookup" in " ".join(answer.err.split())
 
 
+def test_checks_that_reach_outside_the_answer_are_counted_by_requirement(project: Show, recorded: Show) -> None:
+    code = {"match": "satisfies", "label": "is fine", "predicate": {"$": "code", "module": "shop", "name": "fine"}}
+    checks = [
+        {"requirement": "a", "spec": {"match": "equals", "value": 1}},
+        {"requirement": "a", "spec": {"match": "includes", "text": "x"}},
+        {"requirement": "b", "spec": {"match": "includes", "text": "x"}},
+        {"requirement": "c", "spec": code},
+        {
+            "requirement": "d",
+            "spec": {"match": "all_of", "of": [{"$": "match", **code}, {"$": "match", "match": "is_true"}]},
+        },
+        {"requirement": "e", "spec": {"match": "at", "path": "x", "of": {"$": "match", **EQUALS_AND_CODE}}},
+        {"requirement": "f", "spec": {"match": "shop.sku"}},
+        {"requirement": "g", "spec": {"match": "called_tool", "tool": {"$": "match", **WITH_INPUT}}, "type": "cut"},
+        {"requirement": "h", "spec": {"match": "equals", "value": 1}, "decision": "informative"},
+    ]
+    recorded([{"case": "a", "status": "passed", "checks": checks}])
+
+    answer = project("show")
+
+    assert "  orders/order_lookup                                             3/7" in answer.lines
+    assert "  (3 checks of code counted as not outside: nobody can tell)" in answer.lines
+    found = json.loads(project("show", "--json").out)["outside"]
+    assert found == [{"eval": "orders/order_lookup", "outside": 3, "deciding": 7, "unknown": 3}]
+
+
 def test_a_run_is_found_by_its_id_by_latest_and_by_its_folder(project: Show, recorded: Show) -> None:
     first = recorded([passing("a")])
     asked = [project("show", each).lines[0] for each in (first.name, "latest", str(first), str(first.parent.parent))]
@@ -358,7 +397,7 @@ def test_json_is_one_ascii_object_with_everything(project: Show, recorded: Show)
     assert answer.code == 0
     assert answer.out.isascii()
     found = json.loads(answer.out)
-    assert list(found) == ["run", "counts", "rates", "requirements", "ranking", "attempts"]
+    assert list(found) == ["run", "counts", "rates", "requirements", "outside", "ranking", "attempts"]
     assert found["run"]["id"] == run.name
     assert found["run"]["planned"] == 6
     assert found["counts"] == {"failed": 2, "passed": 1}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from niceeval.cli.text import columns, cut, line, paragraph, safe, wrapped
+from niceeval.cli.text import apart, columns, cut, line, paragraph, safe, wrapped
 
 ANY = st.text(st.characters(), max_size=60) | st.text(
     "\x00\x1b[31m]0;\x07\r\n\t\u202e\ud800日本é[bold]👩‍💻", max_size=60
@@ -77,3 +77,19 @@ def test_a_table_never_exceeds_its_width(rows: list[tuple[str, int]], width: int
 def test_numbers_are_aligned_below_their_heads() -> None:
     shown = [each.plain for each in columns(["eval", "rate"], [["a", "0.67"], ["日本", "1"]], 80)]
     assert shown == [f"  {'eval':<28}   rate", f"  {'a':<28}   0.67", f"  日本{'':<24}      1"]
+
+
+@pytest.mark.parametrize("width", [8, 12, 40])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["x" * 90 + str(number) for number in range(30)],
+        ["x" * 90 + str(number) + "y" * 90 for number in range(30)],
+        ["日本" * 50 + end + "語" * 50 for end in "ab\n"],
+        ["one", "two", "one", "\x1b" * 60 + "a", "\x1b" * 60 + "b"],
+    ],
+)
+def test_rows_that_differ_are_shown_as_different(texts: list[str], width: int) -> None:
+    shown = apart(texts, width)
+    assert len(set(shown)) == len(set(texts))
+    assert all(cell_len(each) <= width and each.isprintable() for each in shown)

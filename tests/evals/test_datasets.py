@@ -13,6 +13,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from niceeval.errors import EvalLoadError
+from niceeval.evals.cases import CaseSource
 from niceeval.evals.datasets import load_cases
 from niceeval.evals.define import define_eval
 
@@ -67,6 +68,31 @@ def test_ids_given_by_the_file_become_case_ids_also_after_slicing(tmp_path: Path
     async def asks(t: object, case: dict[str, Any]) -> None: ...
 
     assert asks.iter_cases() == [("second", {"q": "y"}), ("third", {"q": "z"})]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("c.jsonl", '{"id":"a","total":1}\n{"total":2}\n{"id":"c","total":3}\n'),
+        ("c.json", '[{"id":"a","total":1},{"id":null,"total":2},{"id":"c","total":3}]'),
+        ("c.yaml", "- {id: a, total: 1}\n- {total: 2}\n- {id: c, total: 3}\n"),
+    ],
+)
+def test_the_id_of_a_row_is_the_case_id_also_where_its_type_has_none(tmp_path: Path, name: str, text: str) -> None:
+    class Total(pydantic.BaseModel):
+        total: int
+
+    loaded = load_cases(written(tmp_path, name, text), Total)
+    assert [case_id for case_id, _ in CaseSource(loaded).pairs()] == ["a", "1", "c"]
+    loaded.reverse()
+    assert [(case_id, case.total) for case_id, case in _totals(loaded)] == [("c", 3), ("1", 2), ("a", 1)]
+    del loaded[0]
+    loaded.append(Total(total=9))
+    assert [(case_id, case.total) for case_id, case in _totals(loaded[1:])] == [("a", 1), ("1", 9)]
+
+
+def _totals(cases: Any) -> Any:
+    return CaseSource(cases).pairs()
 
 
 @pytest.mark.parametrize(

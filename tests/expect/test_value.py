@@ -14,8 +14,10 @@ import pytest
 from niceeval_expect import (
     Absent,
     ValueMatch,
+    at,
     between,
     equals,
+    every,
     is_defined,
     is_false,
     is_true,
@@ -164,6 +166,9 @@ def test_a_cycle_or_a_very_deep_value_is_compared_or_errored_but_never_crashes()
         deep = [deep]
     for subject in (cycle, deep):
         assert equals([1]).evaluate(subject).outcome in ("mismatched", "errored")
+        for build in (equals, lambda value: one_of([value]), lambda value: at("a", value), every):
+            with pytest.raises(ValueError, match="contains itself or is nested too deeply"):
+                build(subject)
 
 
 @pytest.mark.parametrize("options", ["cat", b"cat", {"a": 1}, 7, None])

@@ -182,3 +182,19 @@ async def test_two_pieces_of_a_stream_spell_it_nowhere(tmp_path: Path) -> None:
     assert second not in stored
     assert json.dumps(second)[1:-1] not in stored
     assert {item.rederivable for item in live.attempts[0].assertions} == {"redacted"}
+
+
+async def test_one_that_becomes_known_in_an_attempt_is_in_no_file_of_the_run(tmp_path: Path) -> None:
+    late = "late-secret-0123456789"
+
+    async def body(t: EvalContext, case: str) -> None:
+        register_secret("LATE", late)
+        t.check(case, equals(late))
+
+    await run_eval(define_eval("logs_in", test=body, cases={late: late}), record=tmp_path)
+    stored = bytes_of(tmp_path)
+    assert late not in stored
+    assert "[redacted:LATE]" in stored
+    with Record.open(tmp_path) as record:
+        assert record.attempts()[0].name == "logs_in[[redacted:LATE]]"
+        assert record.run().planned == 1

@@ -4,10 +4,12 @@ import re
 from dataclasses import dataclass
 
 from niceeval import EvalContext, Turn, define_eval
-from niceeval_expect import at, define_value_match, equals, length, non_empty, one_of, pattern
+from niceeval_expect import at, ends_with, equals, every_claim_cited, forbids, length, non_empty, one_of
 
 MARKER = re.compile(r"\[(\d+)\]")
-BOILERPLATE = ("as an ai", "i cannot", "consult a lawyer")
+BOILERPLATE = ("as an AI", "I cannot", "consult a lawyer")
+# A sentence that says something about the shop: not a question, not a courtesy of a few words.
+CLAIM = length(at_least=5, unit="words") & ~ends_with("?")
 QUESTIONS = {
     "returns": "Can I return unused shoes?",
     "personalised": "Can I return a mug with a name on it?",
@@ -33,20 +35,9 @@ def citations(answer: str) -> list[Citation]:
     return [Citation(int(found), sentence) for sentence in sentences(answer) for found in MARKER.findall(sentence)]
 
 
-def claims(answer: str) -> list[str]:
-    """The sentences that say something about the shop: not a question, not a courtesy of a few words."""
-    return [sentence for sentence in sentences(answer) if not sentence.endswith("?") and len(sentence.split()) > 4]
-
-
 def retrieved_ids(turn: Turn) -> list[int]:
     """The ids that the search returned in this turn: from the tool's output, not from anything the agent wrote."""
     return [found["id"] for call in turn.tool_calls if call.name == "search_policies" for found in call.output]
-
-
-@define_value_match
-def free_of(text: str, *phrases: str) -> bool:
-    """A match of our own: any function of the subject, with the match's arguments behind it."""
-    return not any(phrase in text.casefold() for phrase in phrases)
 
 
 @define_eval(cases=QUESTIONS, tags=["citations"])
@@ -61,10 +52,9 @@ async def cites_what_it_read(t: EvalContext, question: str) -> None:
     t.check(cited, non_empty()).key("names_a_policy")
     for citation in cited:
         t.check(citation, at("id", one_of(retrieved))).key("cited_id_was_retrieved")
-    for claim in claims(turn.message):
-        t.check(claim, pattern(MARKER)).key("claim_is_cited")
+    t.check(turn.message, every_claim_cited(is_claim=CLAIM)).key("claim_is_cited")
 
-    t.check(turn.message, free_of(*BOILERPLATE)).key("no_boilerplate")
+    t.check(turn.message, forbids(BOILERPLATE, casefold=True)).key("no_boilerplate")
     t.check(turn.message, length(at_most=1200)).key("short_enough")
 
 
