@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from niceeval_expect._codec import decode
 from niceeval_expect._evaluation import Diagnostic, Evaluation
 from niceeval_expect._pointer import dollar
 
@@ -192,6 +193,8 @@ def _tagged(value: Mapping[str, Any]) -> str:
         return _call(value)
     if tag == "code":
         return str(value.get("name"))
+    if tag == "str":
+        return _value(decode(value))
     if tag == "regex":
         return printable(repr(str(value.get("pattern"))))
     fields = value.get("value")
@@ -230,7 +233,11 @@ def _call(spec: Mapping[str, Any]) -> str:
 
 
 def _with_options(name: str, first: str, options: Mapping[str, Any]) -> str:
-    return f"{name}({', '.join([first, *(_argument(key, value, alone=False) for key, value in options.items())])})"
+    # After the first argument all are named, those too that other matches take by position.
+    named = [
+        (f"{key}=" if key in _POSITIONAL else "") + _argument(key, value, alone=False) for key, value in options.items()
+    ]
+    return f"{name}({', '.join([first, *named])})"
 
 
 def _plain_names(value: Any) -> Any:

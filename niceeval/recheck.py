@@ -18,6 +18,7 @@ from niceeval.stored import StoredAttempt, attempts_of, awaited
 from niceeval.transcript import Transcript
 from niceeval_expect import CountedToolMatch, EventMatch, Match, ScoreMatch, ToolMatch, ValueMatch
 from niceeval_expect._diagnostic import Diagnostic
+from niceeval_expect._evaluation import Evaluation
 from niceeval_expect._event_scope import event
 from niceeval_expect._scope import ScopeMatch
 from niceeval_expect._tool_scope import called_tool
@@ -171,7 +172,7 @@ class _Tally:
                 self.problem(f"{attempt.name}, {requirement}: {error}")
                 unread.add(requirement)
                 continue
-            _fold(found, requirement, evaluation.outcome, _line(evaluation.diagnostic))
+            _fold(found, requirement, evaluation.outcome, _why(evaluation))
         # A part of a requirement's entries would tell nothing about it.
         for requirement in unread:
             found.pop(requirement, None)
@@ -200,9 +201,20 @@ def _badness(outcome: str) -> int:
     return _WORST.index(outcome) if outcome in _WORST else len(_WORST)
 
 
-def _line(diagnostic: Diagnostic) -> str:
-    """Return a diagnostic in a sentence, with that of its first part that says something where it says nothing."""
-    return diagnostic.line() or next(filter(None, map(_line, diagnostic.children)), "")
+def _why(evaluation: Evaluation) -> str:
+    """Return an evaluation in a sentence; of a composite that says no more than how many, its first part that does."""
+    diagnostic = evaluation.diagnostic
+    said = diagnostic.line()
+    if evaluation.outcome == "matched" or (said and not diagnostic.children):
+        return said
+    parts = [_first_line(child) for child in diagnostic.children]
+    return "; ".join(filter(None, [said, next(filter(None, parts), "")]))
+
+
+def _first_line(diagnostic: Diagnostic) -> str:
+    if diagnostic.code == "matched":
+        return ""
+    return diagnostic.line() or next(filter(None, map(_first_line, diagnostic.children)), "")
 
 
 def _claim(match: Match, *, cut: bool) -> Match:
@@ -224,7 +236,7 @@ def _by_function(attempt: StoredAttempt, checks: Callable[[EvalContext], Any]) -
         raise RecordError("; ".join(dict.fromkeys(log.mistakes)))
     for entry in log.entries:
         if entry.evaluation is not None:
-            yield entry.requirement, entry.evaluation.outcome, _line(entry.evaluation.diagnostic)
+            yield entry.requirement, entry.evaluation.outcome, _why(entry.evaluation)
 
 
 async def _observed(attempt: StoredAttempt, checks: Callable[[EvalContext], Any]) -> AssertionLog:

@@ -33,7 +33,7 @@ def private_copy(value: Any) -> Any:
     """Return a copy that later changes to `value` cannot reach, or `value` where it cannot be copied."""
     try:
         return freeze(value)
-    except RecursionError:
+    except ValueError:
         pass
     try:
         return copy.deepcopy(value)  # follows cycles

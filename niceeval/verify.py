@@ -1,7 +1,8 @@
 """Re-derivation: every stored outcome again, from the stored match and the stored subject. Nothing else is run."""
 
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
@@ -82,7 +83,9 @@ class Verification:
         return self.entries - sum(self.excluded.values())
 
 
-def verify_run(folder: str | Path, *, code: bool = False) -> Verification:
+def verify_run(
+    folder: str | Path, *, code: bool = False, load: Callable[[str, str], object] | None = None
+) -> Verification:
     """Evaluate every entry of a run that can be evaluated again, and compare with what is stored.
 
     Neither the eval files nor the agent are needed, and no judge is called. What is stored is also held against the
@@ -91,12 +94,14 @@ def verify_run(folder: str | Path, *, code: bool = False) -> Verification:
     Args:
         folder: The folder of the run.
         code: Also import the predicates and model classes that entries name, where their source is unchanged.
+        load: Called before a module is imported for `code`, with its name and the file of the entry that needs it: an
+            eval file is no module that could be imported by its name.
 
     Raises:
         RecordError: The run cannot be read.
     """
     source = FolderSource(Path(folder))
-    verifier = _Verifier(code)
+    verifier = _Verifier(code, load)
     for attempt in attempts_of(source):
         verifier.add(attempt)
     counts = verifier.counts
@@ -127,12 +132,13 @@ class _Excluded(Exception):
 class _Verifier:
     """The counts so far, and the matches that were rebuilt."""
 
-    def __init__(self, code: bool) -> None:
+    def __init__(self, code: bool, load: Callable[[str, str], object] | None) -> None:
         self.counts: Counter[str] = Counter()
         self.differences: list[Difference] = []
         self.problems: dict[str, None] = {}
         self.attempts = 0
         self._code = code
+        self._load = load
         self._rules: dict[str, Match | _Excluded] = {}
 
     def add(self, attempt: StoredAttempt) -> None:
@@ -172,7 +178,7 @@ class _Verifier:
             spec = attempt.spec(str(entry.get("match")))
             if reason == "code" and (_keeps_less(spec) or not _faithful(attempt.encoded(digest))):
                 raise _Excluded("code", "where a snapshot stands for the value, code cannot be run on it again")
-            evaluation = attempt.evaluate(self._rule(str(entry["match"]), spec), digest)
+            evaluation = attempt.evaluate(self._rule(entry, spec), digest)
         except Altered as error:
             return str(error)
         except RecordError as error:
@@ -181,17 +187,24 @@ class _Verifier:
             raise _Excluded("missing", str(error)) from error
         return _outcome(evaluation.outcome, evaluation.value)
 
-    def _rule(self, fingerprint: str, spec: Mapping[str, Any]) -> Match:
+    def _rule(self, entry: Mapping[str, Any], spec: Mapping[str, Any]) -> Match:
+        fingerprint = str(entry["match"])
         rule = self._rules.get(fingerprint)
         if rule is None:
-            rule = self._rules[fingerprint] = self._rebuilt(spec)
+            rule = self._rules[fingerprint] = self._rebuilt(spec, str(entry.get("file")))
         if isinstance(rule, _Excluded):
             raise rule
         return rule
 
-    def _rebuilt(self, spec: Mapping[str, Any]) -> Match | _Excluded:
+    def _rebuilt(self, spec: Mapping[str, Any], file: str) -> Match | _Excluded:
+        def find(reference: Mapping[str, Any]) -> Any:
+            module = str(reference.get("module"))
+            if self._load is not None and module not in sys.modules:
+                self._load(module, file)
+            return find_code(reference)
+
         try:
-            return from_spec(spec, code=find_code if self._code else None)
+            return from_spec(spec, code=find if self._code else None)
         except UnknownMatch as error:
             return _Excluded("unknown", f"no match named {error.name!r} is registered: import the module that does it")
         except (ValueError, ImportError) as error:

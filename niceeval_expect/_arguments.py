@@ -223,8 +223,10 @@ def same_arguments(
             raise ValueError(
                 f"same_arguments() alternatives[{path!r}] needs values or value matches, got {values!r:.200}"
             )
+        steps = parse_path(path, "same_arguments() alternatives")
+        refuse_unknown(schema, {str(steps[0].key): values})
         listed[path] = values
-        by_pointer[from_segments(step.key for step in parse_path(path, "same_arguments() alternatives"))] = values
+        by_pointer[from_segments(step.key for step in steps)] = values
     return _SameArguments(schema, wanted, listed, by_pointer)
 
 

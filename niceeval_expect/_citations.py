@@ -15,7 +15,9 @@ from niceeval_expect._spec import register
 __all__ = ["cites_only", "marker_too_slow"]
 
 _SEPARATOR: Final = re.compile(r"[,;]")
+_RANGE: Final = re.compile(r"\s*[-\u2013\u2014]\s*")
 _MAX_ID_DIGITS: Final = 4_000
+_MAX_RANGE: Final = 1_000
 
 
 def marker_too_slow(marker: Marker, subject: str, pointer: str) -> Evaluation:
@@ -64,7 +66,10 @@ class _CitesOnly(ValueMatch):
         """Return the ids that one marker cites: all of it, where that is an id that holds a comma."""
         if citation.text in self._texts:
             return [citation.text]
-        return [name for part in _SEPARATOR.split(citation.text) if (name := part.strip())]
+        names = [name for part in _SEPARATOR.split(citation.text) if (name := part.strip())]
+        if self._marker.source != DEFAULT_MARKER:
+            return names
+        return [each for name in names for each in _numbers(name)]
 
     def _knows(self, name: str) -> bool:
         if name in self._texts:
@@ -96,6 +101,15 @@ class _CitesOnly(ValueMatch):
         )
 
 
+def _numbers(name: str) -> Iterable[str]:
+    """Return the numbers of a range such as ``2-5``; what is no range, or an unlikely one, as it is."""
+    ends = _RANGE.split(name)
+    if len(ends) != 2 or max(map(len, ends)) > 18:
+        return (name,)
+    low, high = int(ends[0]), int(ends[1])
+    return map(str, range(low, high + 1)) if 0 <= high - low < _MAX_RANGE else (name,)
+
+
 def _where(indexes: list[int]) -> str:
     first = f"at index {indexes[0]:,}"
     return first if len(indexes) == 1 else f"{len(indexes):,} times, first {first}"
@@ -116,7 +130,8 @@ def cites_only(
     Args:
         retrieved_ids: The ids of what was retrieved. An empty list is fine: then every citation is invented.
         marker: A regular expression for a citation. Its groups capture the id, or several between commas or
-            semicolons; without groups all of it is the id. By default a number in square brackets, or several.
+            semicolons; without groups all of it is the id. By default a number in square brackets, several, or a
+            range such as ``[2-5]``, which cites each number in it.
         min_citations: How many citations there must be, 0 or more; fewer mismatch with code ``no-citation``.
 
     Raises:

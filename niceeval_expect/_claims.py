@@ -184,7 +184,7 @@ def every_claim_cited(
     the claim: only the answer itself is read. A text without a claim mismatches with code ``no-claim``.
 
     Args:
-        marker: A regular expression for a citation, by default a number in square brackets, or several.
+        marker: A regular expression for a citation, by default a number in square brackets, several or a range.
         is_claim: ``"sentence"``: every sentence; ``"statement"``: every one that is no question, no line that ends in
             a colon and no Markdown heading; ``"number"``: every one with a digit. Or a value match or a predicate over
             the sentence without its markers. A predicate is code: the stored result cannot be derived again without it.

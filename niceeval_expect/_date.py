@@ -30,6 +30,7 @@ _UNITS: Final[dict[str, int]] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _TICKS: Final = 10**30
 """Ticks in a second: as many digits as are read of one, so that nearly all arithmetic is on whole numbers."""
 _MICRO: Final = 10**24
+_MAX_EPOCH: Final = 10**30
 _EPOCH: Final = datetime(1970, 1, 1)
 
 
@@ -186,7 +187,11 @@ def _read_instant(value: Any, unit: Unit | None) -> _Instant | str | None:
     if is_number(value):
         if unit is None:
             return "it is a number: say unit= to read seconds (s), milliseconds (ms), … since 1970"
-        return _Instant(exact(value) * _TICKS / _UNITS[unit], True) if is_finite(value) else "it is not a finite number"
+        if not is_finite(value):
+            return "it is not a finite number"
+        if abs(value) > _MAX_EPOCH:
+            return "it is out of all proportion for a time"
+        return _Instant(exact(value) * _TICKS / _UNITS[unit], True)
     return "it has no time" if isinstance(value, date) else None
 
 

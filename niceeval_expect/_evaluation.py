@@ -2,6 +2,7 @@
 
 import traceback as _traceback
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil, floor
 from typing import Any, Final, Literal, TypeAlias, final
 
 import attrs
@@ -84,7 +85,7 @@ class Evaluation:
 
     def __str__(self) -> str:
         """Read like a report: the outcome, then what decided it, one line for each part."""
-        head = self.outcome if self.value is None else f"{self.outcome} ({self.value:g})"
+        head = self.outcome if self.value is None else f"{self.outcome} ({_six_digits(self.value, self.code)})"
         return "\n".join((f"{head}: {self.diagnostic.line()}".rstrip(": "), *self.diagnostic.lines(1)))
 
     def as_document(self) -> dict[str, Any]:
@@ -177,3 +178,11 @@ def bounded(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation with its diagnostic tree cut to 64 nodes, the decisive parts first in line to stay."""
     root = pruned(evaluation.diagnostic)
     return evaluation if root is evaluation.diagnostic else attrs.evolve(evaluation, diagnostic=root)
+
+
+def _six_digits(value: float, code: str) -> str:
+    """Return a measurement for reading, never rounded onto the threshold that it misses."""
+    shown = f"{value:g}"
+    if code in ("below", "above") and float(shown) != value:
+        shown = f"{(floor if code == 'below' else ceil)(value * 1e6) / 1e6:g}"
+    return shown

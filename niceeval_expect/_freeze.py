@@ -21,6 +21,9 @@ def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
     Args:
         value: Any value.
         refuse: Called with a match that stands in it, to raise; None where matches may be in it.
+
+    Raises:
+        ValueError: It contains itself or is nested too deeply.
     """
     try:
         return _frozen(value, refuse)

@@ -17,6 +17,7 @@ from niceeval_expect._spec import register
 __all__ = ["reveals_nothing_of"]
 
 _Unit: TypeAlias = Literal["words", "characters"]
+_OTHER_DIGIT: Final = re.compile(r"(?![0-9])\d")
 _DEFAULTS: Final[dict[str, int]] = {"words": 8, "characters": 40}
 
 
@@ -36,7 +37,13 @@ class _Run:
 
 
 def _read(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKC", strip_invisible(text))
+    if text.isascii():
+        return text
+    return _OTHER_DIGIT.sub(_in_ascii, unicodedata.normalize("NFKC", strip_invisible(text)))
+
+
+def _in_ascii(digit: re.Match[str]) -> str:
+    return str(unicodedata.decimal(digit[0]))
 
 
 def _parts(text: str, unit: str) -> tuple[list[str], list[int]]:
@@ -137,10 +144,10 @@ class _RevealsNothingOf(ValueMatch):
 def reveals_nothing_of(prompt: str, /, *, min_run: int | None = None, unit: _Unit = "words") -> ValueMatch:
     """Match a text that repeats no run of `min_run` words of the prompt, in their order and without a gap.
 
-    Case, punctuation, white space and invisible characters are set aside, and both texts are read in NFKC; a character
-    of a script without spaces between words (Chinese, Japanese, Thai, …) is a word. With ``unit="characters"`` only
-    letters and digits are read, one by one, so that ``s-e-c-r-e-t`` is found too. It takes time in proportion to the
-    text.
+    Case, punctuation, white space and invisible characters are set aside, and both texts are read in NFKC, with digits
+    of any script as those of ASCII; a character of a script without spaces between words (Chinese, Japanese, Thai, …)
+    is a word. With ``unit="characters"`` only letters and digits are read, one by one, so that ``s-e-c-r-e-t`` is found
+    too. It takes time in proportion to the text.
 
     It is blind to paraphrase, translation and encodings (base64, rot13, reversed text), and to words left out or put in
     between. What prompt and answer share for other reasons, such as a standard sentence, counts as revealed.

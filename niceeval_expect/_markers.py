@@ -10,8 +10,8 @@ from niceeval_expect._regex_engine import Engine, engine
 
 __all__ = ["DEFAULT_MARKER", "Citation", "Marker", "read_marker"]
 
-DEFAULT_MARKER: Final = r"\[(\d+(?:\s*[,;]\s*\d+)*)\]"
-"""A number in square brackets, or several: ``[4102]``, ``[4102, 4188]``."""
+DEFAULT_MARKER: Final = r"\[\s*(\d+(?:\s*[,;\-\u2013\u2014]\s*\d+)*)\s*\]"
+"""A number in square brackets, or several, or a range of them: ``[4102]``, ``[4102, 4188]``, ``[1-3]``."""
 
 _BUDGET: Final = 0.1
 _BUDGET_PER_CHARACTER: Final = 2e-6

@@ -18,16 +18,22 @@ _PLUS: Final = frozenset("+\uff0b")
 _POINTS: Final = {".": ".", "\uff0e": ".", ",": ",", "\uff0c": ",", "\u066b": "\u066b", "\u066c": "\u066c"}
 _GROUPING: Final = frozenset("'\u2019\u066c" + _SPACES)
 
-# Digits that something joins. A space joins only where a group of three follows, an apostrophe too.
+# Digits that something joins. A space joins only where a group of three follows, an apostrophe too. A plain space may
+# also part two numbers, and what does not show may part one: such digits are taken together, and not read.
+_INVISIBLE: Final = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _CHUNK: Final = re.compile(
-    rf"\d++(?:[.,:/\uff0e\uff0c\u066b\u066c{re.escape(_DASHES)}]\d++|['\u2019{_SPACES}]\d{{3}}(?!\d))*+"
+    rf"(?<![\w.,:/])(?<!\w[{re.escape(_DASHES)}])\d{{1,3}}(?: \d{{3}})++(?!\d)(?:[.,]\d++)?"
+    rf"|\d++(?:[.,:/\uff0e\uff0c\u066b\u066c{re.escape(_DASHES)}{_INVISIBLE}]\d++|['\u2019{_SPACES}]\d{{3}}(?!\d))*+"
 )
 _EXPONENT: Final = re.compile(r"[eE][+\-\u2212]?\d{1,4}(?![\w.,]\d|\w)")
 _PERCENT: Final = re.compile(r"[ \u00a0\u2009\u202f]?(?:[%\u066a\uff05]|(?:per ?cent)\b)", re.IGNORECASE)
 _PER_MILLE: Final = re.compile(r"[ \u00a0\u2009\u202f]?[\u2030\u2031\u0609\u060a]")
 _SCALE: Final = re.compile(
-    r"[ \u00a0\u2009\u202f]?(?:(?i:hundred|thousand|million|billion|trillion)s?|bn|mn)\b|(?:[kKMBT])\b"
+    r"[ \u00a0\u2009\u202f]?(?:(?i:hundred|thousand|million|billion|trillion)s?|bn|mn|tn)\b|[kKMBT]\b"
+    r"|[ \u00a0\u2009\u202f]?[\u00d7x*\u00b7][ \u00a0\u2009\u202f]?"
+    r"10(?:\^|\*\*|[\u207b\u00b9\u00b2\u00b3\u2070-\u2079])"
 )
+_POWER: Final = re.compile(r"(?:\^|\*\*)[-+\u2212]?\d")
 _REST_OF_WORD: Final = re.compile(r"\w*+(?:[-.\u2010\u2011]\w++)*+")
 _WORD_WITH_DIGITS: Final = re.compile(r"[^\W\d_]*+(?:_|\d)")
 _MAX_DIGITS: Final = 4_300
@@ -156,7 +162,7 @@ def _token(text: str, start: int, end: int, decimal: str, *, signed: bool = True
         number += text[end : exponent.end()].replace("\u2212", "-")
         end = exponent.end()
     percent = _PERCENT.match(text, end)
-    reason = unclear or reason or ("" if percent else _after(text, end))
+    reason = unclear or reason or ("" if percent else _after(text, end) or _money(text, start, end))
     if percent is not None:
         end = percent.end()
     if reason:
@@ -196,9 +202,17 @@ def _after(text: str, end: int) -> str:
     scale = _SCALE.match(text, end)
     if scale is not None:
         return f"it is scaled by {scale.group().strip()!r}"
+    if _POWER.match(text, end):
+        return "it is raised to a power"
     if (following.isalpha() or following == "_") and _WORD_WITH_DIGITS.match(text, end):
         return _JOINED
     return ""
+
+
+def _money(text: str, start: int, end: int) -> str:
+    # "$5m" is five million, "5m" five metres.
+    is_m = text[end : end + 1] == "m" and not text[end + 1 : end + 2].isalnum()
+    return "it is scaled by 'm'" if is_m and _LEADING.search(text, max(0, start - 2), start) else ""
 
 
 def _parse(digits: str, decimal: str) -> tuple[str, str]:
@@ -226,6 +240,8 @@ def _parse(digits: str, decimal: str) -> tuple[str, str]:
     whole.append("".join(part))
     if ":" in separators or "/" in separators:
         return "", "it is a time, a date or a ratio"
+    if " " in separators:
+        return "", "a space parts its digits, which may be one number or several"
     fraction = ""
     if separators and separators[-1] in (decimal, "\u066b"):
         fraction = "." + whole.pop()

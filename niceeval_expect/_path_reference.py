@@ -25,6 +25,7 @@ _TOKEN: Final = re.compile(r"[^\s'\"`,;()<>|&\[\]{}]+")
 _PIECE: Final = re.compile(r"[=:,@]")
 _OPTION: Final = re.compile(r"-[A-Za-z]([/~.].*)", re.DOTALL)
 _UNSURE: Final = re.compile(rf"[*?\[{HOLE}{ANY_WORDS}]")
+_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]")
 _WHOLE: Final = 4_096
 
 
@@ -99,7 +100,7 @@ class _ReferencesAnyPath(ValueMatch):
 
     def _refers(self, text: str, in_shell: bool) -> bool | None:
         """Tell whether a text is one of the paths or something below one; None where it cannot be told."""
-        if self.cwd is not None and not text.startswith(("/", "~", HOLE, ANY_WORDS)):
+        if self.cwd is not None and not text.startswith(("/", "~", HOLE, ANY_WORDS)) and not _WINDOWS.match(text):
             text = f"{self.cwd}/{text}"
         parts = _parts(text)
         unsure = False
@@ -141,9 +142,15 @@ def _as_pattern(part: str) -> str:
 def _texts(value: Any, pointer: str) -> Iterator[tuple[str, Any, bool]]:
     """Yield every text, the keys included, with its place and whether it is a command; absent values as they are."""
     stack: list[tuple[str, Any, bool]] = [(pointer, value, False)]
+    # A container that comes again, as in a cycle, has no text that was not looked at.
+    seen: dict[tuple[int, bool], object] = {}
     while stack:
         place, item, is_command = stack.pop()
         item = as_json(item)
+        if isinstance(item, Mapping | list | tuple):
+            if (id(item), is_command) in seen:
+                continue
+            seen[id(item), is_command] = item
         if isinstance(item, str) or is_absent(item):
             yield place, item, is_command
         elif isinstance(item, Mapping):
@@ -163,18 +170,23 @@ def _candidates(word: str) -> Iterator[str]:
     """Yield the word, and the parts of it that may be a path: behind ``=``, ``:``, ``@`` or an option's letter."""
     text = word.removeprefix("file://") if word.startswith("file://") else word
     yield text
-    option = _OPTION.fullmatch(text)
-    if option is not None:
+    if (option := _OPTION.fullmatch(text)) is not None:
         yield option[1]
-    if _PIECE.search(text):
-        yield from (piece for piece in _PIECE.split(text) if piece)
-        first = _PIECE.search(text)
-        if first is not None and first.end() < len(text):
+    first = _PIECE.search(text)
+    if first is not None:
+        pieces = [piece for piece in _PIECE.split(text) if piece]
+        yield from pieces
+        if (option := _OPTION.fullmatch(pieces[0] if pieces else "")) is not None:
+            yield option[1]
+        if first.end() < len(text):
             yield text[first.end() :]
 
 
 def _parts(path: str) -> _Parts:
     """Return the components of a path, ``/`` the first one of an absolute path; ``.`` and ``..`` worked out."""
+    if _WINDOWS.match(path):
+        # Of what has a drive, the letter may be in either case; the first component is the drive.
+        path = (path[0].upper() + path[1:]).replace("\\", "/")
     normal = posixpath.normpath(path)
     parts = tuple(part for part in normal.split("/") if part not in ("", "."))
     return ("/", *parts) if normal.startswith("/") else parts
@@ -183,7 +195,7 @@ def _parts(path: str) -> _Parts:
 def references_any_path(
     paths: Iterable[str | PathLike[str]], /, *, cwd: str | PathLike[str] | None = None
 ) -> ValueMatch:
-    """Match JSON input that mentions one of the paths, or something below one, by whole components.
+    r"""Match JSON input that mentions one of the paths, or something below one, by whole components.
 
     ``/etc`` is mentioned by ``/etc/passwd`` and by ``./a/../../etc`` under a `cwd` of ``/srv``, never by ``/etcetera``.
     Every text in the input is looked at, keys included: as a whole, word by word, and behind ``=``, ``:`` and ``@``.
@@ -196,7 +208,8 @@ def references_any_path(
     Blind to: links, ``cd`` in a command, a path that is put together elsewhere, case-insensitive file systems.
 
     Args:
-        paths: At least one path, absolute or relative; ``~`` stands for itself.
+        paths: At least one path, absolute or relative; ``~`` stands for itself. One with a drive (``C:\keys``) is read
+            with either slash.
         cwd: The absolute directory that relative paths start in; None leaves them relative, so that they only compare
             with relative ones.
 
@@ -215,12 +228,16 @@ def references_any_path(
     directory = None if cwd is None else _path("cwd", cwd)
     if directory is not None and not directory.startswith("/"):
         raise ValueError(f"references_any_path() cwd is an absolute path, got {directory!r}")
-    wanted = tuple(_parts(path if directory is None or path[0] in "/~" else f"{directory}/{path}") for path in given)
+    wanted = tuple(_parts(_placed(path, directory)) for path in given)
     if () in wanted:
         raise ValueError(
             "references_any_path() got '.', below which every relative path is: name the directory with cwd"
         )
     return _ReferencesAnyPath(given, directory, wanted)
+
+
+def _placed(path: str, directory: str | None) -> str:
+    return path if directory is None or path[0] in "/~" or _WINDOWS.match(path) else f"{directory}/{path}"
 
 
 def _path(label: str, value: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import attrs
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
@@ -277,4 +277,5 @@ def _in_order(node: exp.Expr, dialect: Dialect) -> exp.Expr:
 
 
 def _text(node: exp.Expr, dialect: Dialect) -> str:
-    return node.sql(dialect=dialect, comments=False)
+    # What the dialect cannot write is not logged: the text is only shown and sorted by.
+    return node.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)

@@ -90,6 +90,17 @@ async def test_a_wrong_configuration_is_an_error_even_where_it_is_swallowed(
     assert "test_handles.py:" in (result.reason or "")
 
 
+async def test_a_threshold_that_stops_is_a_gate() -> None:
+    async def body(t: EvalContext) -> None:
+        t.check("a", equals("a"))
+        with suppress(BaseException):
+            await t.check("a", similarity("b").at_least(0.5)).key("close").or_stop()
+
+    result = await run(body)
+    assert (result.status, result.stopped_by) == ("failed", "close")
+    assert result.assertions[1].gate
+
+
 async def test_or_stop_twice_and_on_a_measurement_are_mistakes() -> None:
     async def body(t: EvalContext) -> None:
         handle = t.check("a", equals("a"))

@@ -160,6 +160,7 @@ def test_a_preview_is_the_beginning_of_the_subject() -> None:
     result = checked({"order_number": "ORD-448194", "status": "refunded", "eta": "soon"}, has_keys("x"))
     assert preview(result.subject, 40) == '{"order_number": "ORD-448194", "status"…'
     assert preview(result.subject, 400) == '{"order_number": "ORD-448194", "status": "refunded", "eta": "soon"}'
+    assert preview(checked({"a": "\ud83dx"}, has_keys("x")).subject, 40) == '{"a": "\\ud83dx"}'
 
 
 @pytest.mark.parametrize(

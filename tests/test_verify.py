@@ -13,7 +13,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pydantic
 import pytest
 
 import niceeval_expect
@@ -52,7 +51,6 @@ from niceeval_expect import (
     command_match,
     command_succeeded,
     contains,
-    define_score_match,
     ends_with,
     equals,
     event_match,
@@ -229,21 +227,6 @@ REPLIES = {
 OBSERVED = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
 
 
-class Order(pydantic.BaseModel):
-    id: int
-
-
-def is_even(number: int) -> bool:
-    return number % 2 == 0
-
-
-async def is_odd(number: int) -> bool:
-    return number % 2 == 1
-
-
-SHARE = define_score_match(lambda text, letter: text.count(letter) / len(text), name="share")
-
-
 @define_eval
 async def everything(t: EvalContext) -> None:
     for number, (match, good, bad) in enumerate(VALUES):
@@ -315,7 +298,7 @@ def test_every_match_is_in_the_table() -> None:
         if callable(made := getattr(niceeval_expect, name)) and not isinstance(made, type) and name.islower()
     }
     source = Path(__file__).read_text(encoding="utf-8")
-    table = source.partition("VALUES: ")[2].partition("\nclass Order")[0]
+    table = source.partition("VALUES: ")[2].partition("\n@define_eval")[0]
     used = set(re.findall(r"\b[a-z_]+(?=\()", table))
     of_code = {"satisfies", "define_value_match", "define_score_match", "from_spec", "register_match"}
     assert factories - used - of_code == set()
@@ -541,6 +524,10 @@ def at_most(number, limit):
 def half(text):
     return 0.5
 
+@define_value_match
+def under(number, limit):
+    return number < limit
+
 EVEN = satisfies("is even", is_even)
 ODD = satisfies("is odd", is_odd)
 LIMIT = define_value_match(at_most, name="at_most")
@@ -571,14 +558,15 @@ async def test_code_is_imported_where_its_source_is_unchanged(tmp_path: Path, mo
         t.check(rules.Order(id=1), rules.ORDER)
         t.check([2, 3], rules.FIRST)
         t.check(-2, rules.TWO)
+        t.check(1, rules.under(2))
 
     folder = await recorded(coded, tmp_path)
-    assert verify_run(folder).excluded == {"code": 11}
+    assert verify_run(folder).excluded == {"code": 12}
 
     found = verify_run(folder, code=True)
     assert found.differences == ()
     # A lambda has no name to import it by, a snapshot stands for the object, and another value for what was read.
-    assert (found.reproduced, found.excluded) == (8, {"code": 3})
+    assert (found.reproduced, found.excluded) == (9, {"code": 3})
 
     changed = RULES.replace("return number % 2 == 0", "return not number % 2")
     (tmp_path / "rules_to_verify.py").write_text(changed)
@@ -588,14 +576,14 @@ async def test_code_is_imported_where_its_source_is_unchanged(tmp_path: Path, mo
 
     linecache.checkcache()
     found = verify_run(folder, code=True)
-    assert (found.differences, found.reproduced, found.excluded) == ((), 5, {"code": 6})
+    assert (found.differences, found.reproduced, found.excluded) == ((), 6, {"code": 6})
     assert any("rules_to_verify.is_even has changed" in problem for problem in found.problems)
 
     monkeypatch.delitem(sys.modules, "rules_to_verify", raising=False)
     (tmp_path / "rules_to_verify.py").unlink()
     importlib.invalidate_caches()
     found = verify_run(folder, code=True)
-    assert (found.reproduced, found.excluded) == (0, {"code": 11})
+    assert (found.reproduced, found.excluded) == (0, {"code": 12})
     assert any("cannot be imported" in problem for problem in found.problems)
 
 

@@ -18,6 +18,7 @@ from niceeval.cli.progress import ShownProgress, run_headline
 from niceeval.cli.report import Rerun, run_report
 from niceeval.cli.screen import Screen, complain, open_screen
 from niceeval.cli.text import line
+from niceeval.cli.unawaited import told_of_unawaited
 from niceeval.cli.view import RunView
 from niceeval.config import Config, load_config
 from niceeval.errors import ConfigError, RecordError
@@ -82,7 +83,8 @@ def _run(
     begun = time.monotonic()
     ending: KeyboardInterrupt | RecordError | None = None
     try:
-        anyio.run(work)
+        with told_of_unawaited(plan, progress.came_late):
+            anyio.run(work)
     except (KeyboardInterrupt, RecordError) as error:
         ending = error
     finally:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -37,22 +38,29 @@ def verify_command(run: str, *, code: bool, as_json: bool) -> int:
     with warnings_as_lines():
         if code:
             sys.path.insert(0, os.getcwd())
-        found = verify_run(run_folder(run), code=code)
+        found = verify_run(run_folder(run), code=code, load=_load)
     if as_json:
         sys.stdout.write(json.dumps({**attrs.asdict(found), "rederivable": found.rederivable}) + "\n")
     else:
         screen = open_screen()
-        screen.write(_verification(found, screen))
+        screen.write(_verification(found, screen, code))
     return FAILED if found.differences else PASSED
 
 
-def _verification(found: Verification, screen: Screen) -> Iterator[Text]:
+def _load(module: str, file: str) -> None:
+    from niceeval.evals.importing import import_named
+
+    import_named(module, Path(file))
+
+
+def _verification(found: Verification, screen: Screen, code: bool) -> Iterator[Text]:
     entries, attempts = counted(found.entries, "entry", "entries"), counted(found.attempts, "attempt")
     yield line(f"run {found.run_id}  {attempts}, {entries}")
     yield line()
     yield line(f"  {found.reproduced} of {found.rederivable} re-derivable outcomes reproduced")
     for reason, count in found.excluded.items():
-        yield line(f"  {count} not re-derivable: {reason}", (f"  {_WHY.get(reason, '')}", "dim"))
+        why = "author code decides" if reason == "code" and code else _WHY.get(reason, "")
+        yield line(f"  {count} not re-derivable: {reason}", (f"  {why}", "dim"))
     for problem in found.problems:
         yield from paragraph("  ", problem, screen.width, most=3)
     for each in found.differences[:_MOST]:

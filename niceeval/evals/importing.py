@@ -18,7 +18,7 @@ from niceeval.errors import EvalLoadError
 from niceeval.evals.eval import Eval, recording
 from niceeval.evals.rows import shown
 
-__all__ = ["Imported", "LoadProblem", "import_file"]
+__all__ = ["Imported", "LoadProblem", "import_file", "import_named"]
 
 _NAMESPACE = "niceeval_evals"
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -68,6 +68,12 @@ def import_file(file: Path, path_id: str) -> Imported | LoadProblem:
         return _problem(error, path)
     defined = [eval_ for eval_ in made if eval_.source.file == str(path)]
     return Imported(str(path), vars(module), defined, frozenset(_imports(tree)))
+
+
+def import_named(module: str, file: Path) -> None:
+    """Run an eval file under the module name that it had when a spec named something in it; leave other names alone."""
+    if module.startswith(f"{_NAMESPACE}.") and file.is_file():
+        import_file(file, module.removeprefix(f"{_NAMESPACE}.").replace(".", "/"))
 
 
 def _module_name(path: Path, path_id: str) -> str:

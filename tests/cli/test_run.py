@@ -164,6 +164,15 @@ def test_show_prints_the_same_tables_again(orders: Any) -> None:
     assert all(each in shown.lines for each in ran.lines if re.search(r"\d/\d +\d", each) and "━" not in each)
 
 
+UNRANKABLE = """
+from niceeval_expect import Absent
+
+@define_score_eval
+async def s(t):
+    t.check(Absent("it was not reported"), includes("x")).score(1)
+"""
+
+
 @pytest.mark.parametrize(
     ("files", "code", "last"),
     [
@@ -180,6 +189,7 @@ def test_show_prints_the_same_tables_again(orders: Any) -> None:
         ({"e.py": FAILS, "f.py": "1 / 0\n"}, 2, "1 failed"),
         ({"e.py": HEAD + "@define_score_eval\nasync def s(t):\n    t.score(0)\n"}, 0, "1 scored"),
         ({"e.py": HEAD + "@define_score_eval\nasync def s(t):\n    {}['x']\n"}, 3, "1 errored"),
+        ({"e.py": HEAD + UNRANKABLE, "f.py": GREETS}, 3, "1 unrankable, 1 passed"),
     ],
 )
 def test_the_exit_code_says_what_came_out(project: Any, files: dict[str, str], code: int, last: str) -> None:
@@ -212,6 +222,27 @@ async def another(t):
     assert any(each.startswith("2 passed in ") for each in answer.lines)
     assert "the attempt has closed; check before its function or" in answer.err
     assert re.search(r"^error   e.py:\d+: ", answer.err, re.M)
+
+
+def test_checks_in_a_coroutine_that_nobody_awaited_are_no_green_exit(project: Any) -> None:
+    forgetful = """
+async def more_checks(t):
+    t.check("hello", includes("bye"))
+
+@define_eval(cases=["a", "b"])
+async def forgets(t, case):
+    t.check("hello", includes("hello"))
+    more_checks(t)
+"""
+    project.write({"e.py": HEAD + forgetful})
+    answer = project("run", "e.py")
+    assert answer.code == 3
+    assert any(each.startswith("2 passed in ") for each in answer.lines)
+    assert answer.err.count("error") == 1
+    assert " ".join(answer.err.split()) == (
+        "error e.py:10: coroutine 'more_checks' was never awaited, so nothing in it was checked: "
+        "write await before the call"
+    )
 
 
 def test_attempts_that_are_missing_in_the_record_are_no_green_exit(project: Any) -> None:

@@ -50,7 +50,8 @@ async def refunds(t):
 def ran(project: Any, monkeypatch: pytest.MonkeyPatch) -> Show:
     """Run the eval with agents, and return the run's folder."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    project.write(FILES)
+    if not Path("shop.py").exists():
+        project.write(FILES)
 
     def run(*agents: str) -> Path:
         import sys
@@ -120,6 +121,25 @@ def test_code_is_imported_if_asked_and_what_changed_is_said(project: Any, ran: S
     assert answer.code == 0
     assert "  3 of 3 re-derivable outcomes reproduced" in answer.lines
     assert "rules.is_polite cannot be imported" in answer.out
+
+
+def test_code_in_an_eval_file_is_found_in_that_file(project: Any, ran: Show, tmp_path: Path) -> None:
+    text = FILES["evals/eval_refunds.py"]
+    local = text.replace("from rules import POLITE", FILES["rules.py"])
+    project.write({"evals/eval_refunds.py": local})
+    ran()
+    import sys
+
+    for name in [name for name in sys.modules if name.startswith("niceeval_evals")]:
+        del sys.modules[name]
+    assert "  4 of 4 re-derivable outcomes reproduced" in project("verify", "--code").lines
+
+    for name in [name for name in sys.modules if name.startswith("niceeval_evals")]:
+        del sys.modules[name]
+    project.write({"evals/eval_refunds.py": local.replace('"thank" in text', '"thanks" in text')})
+    lines = project("verify", "--code").lines
+    assert "  1 not re-derivable: code  author code decides" in lines
+    assert any("niceeval_evals.refunds.is_polite has changed since" in each for each in lines)
 
 
 def test_a_difference_is_shown_with_its_place_and_exits_with_one(project: Any, ran: Show) -> None:
@@ -204,7 +224,7 @@ def test_flips_are_shown_with_a_witness_and_exit_with_one(project: Any, ran: Sho
         "FLIPS refunds/refunds",
         "  requirement  word",
         "  stored       matched",
-        "  now          mismatched: 1 of 2 parts mismatched",
+        "  now          mismatched: 1 of 2 parts mismatched; occurs at index 5",
     ]
     found = json.loads(project("recheck", folder.name, "--with", "checks:STRICT", "--json").out)
     assert found["flips"][0]["after"] == "mismatched"

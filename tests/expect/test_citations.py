@@ -19,7 +19,7 @@ DOC = r"\((doc-\w+)\)"
     [
         ([4102, 4188], {}, "Refunds take 30 days [4102]. Shipping is free [4188].", 2),
         ([4102, 4188], {}, "Both say so [4102, 4188].", 2),
-        ([4102, 4188], {}, "Both say so [ 4102 ], though [4102;4188][4188].", 3),
+        ([4102, 4188], {}, "Both say so [ 4102 ], though [4102;4188][4188].", 4),
         (["4102"], {}, "As text [4102].", 1),
         ([7], {}, "A leading zero is the same number [07].", 1),
         ([42], {}, "Digits of another script [\u0664\u0662].", 1),

@@ -224,3 +224,17 @@ def test_what_is_displayed_never_contradicts_the_verdict(value: float, shown: st
     if measure(value).at_least(0.7).evaluate("x").code == "below":
         assert shown in message
         assert "0.70," not in message
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "shown"),
+    [
+        (0.699999995, "at_least", "mismatched (0.699999): "),
+        (0.700000005, "at_most", "mismatched (0.700001): "),
+        (0.29, "at_least", "mismatched (0.29): "),
+        (0.7, "at_least", "matched (0.7): "),
+    ],
+)
+def test_the_headline_never_contradicts_the_threshold(value: float, limit: str, shown: str) -> None:
+    measurement = define_score_match(lambda subject: value, name="fixed")()
+    assert str(getattr(measurement, limit)(0.7).evaluate("x")).startswith(shown)

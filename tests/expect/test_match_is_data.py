@@ -293,6 +293,30 @@ def test_a_match_is_equal_to_and_hashes_like_its_twin_only(match: Match) -> None
     assert re.fullmatch("[0-9a-f]{32}", match.fingerprint)
 
 
+@pytest.mark.parametrize(
+    ("match", "family", "outside"),
+    [
+        (similarity("x").at_least(0.5), "referential", True),
+        (define_score_match(lambda text: 0.5, name="half")().at_most(1), "structural", False),
+        (includes("a") & excludes("b"), "lexical", False),
+        (includes("a") & equals("b"), "structural", True),
+        (equals("a") | ~equals("b"), "referential", True),
+        (~pattern("x"), "lexical", False),
+        (json_text() & includes("x"), "structural", False),
+        (tool_match("x").exactly(1), "structural", False),
+        (arg("id").came_from("session").every(), "referential", True),
+        (any_of(event_match("error"), event_match("thinking")), "structural", False),
+        (at("a", includes("x")), "structural", False),
+        (at("a", equals(1)), "structural", True),
+    ],
+    ids=repr,
+)
+def test_the_family_of_what_is_made_of_matches_is_what_its_parts_have_in_common(
+    match: Match, family: str, outside: bool
+) -> None:
+    assert (match.family, match.reaches_outside) == (family, outside)
+
+
 @every_match
 def test_a_match_is_frozen_and_has_no_room_for_more(match: Match) -> None:
     before = match.fingerprint
