@@ -6,7 +6,8 @@ from typing import Any, Final
 import attrs
 
 from niceeval_expect._count import CountOutcome, decide_count
-from niceeval_expect._evaluation import MATCHED, MAX_SAMPLES, Diagnostic, Evaluation, cut_text, mismatched
+from niceeval_expect._equality import is_absent
+from niceeval_expect._evaluation import MATCHED, MAX_SAMPLES, Diagnostic, Evaluation, cut_text, mismatched, unavailable
 from niceeval_expect._facets import plain_or_match, plainly_differ
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._items import COMPARING, distance, first_argument, items_of, object_of
@@ -209,8 +210,9 @@ class _KeysExactly(ValueMatch):
         value = object_of(subject, pointer, "keys_exactly")
         if isinstance(value, Evaluation):
             return value
+        unknown = next((key for key, item in value.items() if is_absent(item)), None)
         if value.keys() == self._set:
-            return MATCHED
+            return MATCHED if unknown is None else unavailable(value[unknown].reason, child(pointer, unknown))
         lacking = [key for key in self._keys if key not in value]
         extra = [key for key in value if key not in self._set]
         parts = [(len(lacking), "missing", lacking), (len(extra), "extra", extra)]

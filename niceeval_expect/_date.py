@@ -189,7 +189,7 @@ def _read_instant(value: Any, unit: Unit | None) -> _Instant | str | None:
             return "it is a number: say unit= to read seconds (s), milliseconds (ms), … since 1970"
         if not is_finite(value):
             return "it is not a finite number"
-        if abs(value) > _MAX_EPOCH:
+        if not -_MAX_EPOCH < value < _MAX_EPOCH:
             return "it is out of all proportion for a time"
         return _Instant(exact(value) * _TICKS / _UNITS[unit], True)
     return "it has no time" if isinstance(value, date) else None

@@ -158,7 +158,8 @@ def read_text(text: str, pointer: str, what: str = "is text") -> str:
 
 def read_number(number: float | Decimal, pointer: str) -> float | Decimal:
     """Return the number if it is finite."""
-    if math.isfinite(number):
+    # math.isfinite raises for a signalling NaN.
+    if number.is_finite() if isinstance(number, Decimal) else math.isfinite(number):
         return number
     message = f"is {number}, and a number that is not finite satisfies no schema"
     raise UnreadableError("non-finite", message, pointer, number)

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from niceeval_expect._codec_types import object_kind
+from niceeval_expect._codec_types import Snapshot, object_kind
 from niceeval_expect._pointer import child
 from niceeval_expect._schema_subject import read_number, read_text
 
@@ -41,6 +41,10 @@ class _Unwrapping:
         if kind in (list, tuple) or (inside and kind in (set, frozenset)):
             items = [self.read(item, child(pointer, index), inside) for index, item in enumerate(value)]
             return tuple(items) if kind is tuple and not inside else items
+        if isinstance(value, Snapshot):
+            # An instance as it was stored is validated like the instance.
+            self.found = self.found or value.kind in ("pydantic", "attrs", "dataclass")
+            return self.read(value.value, pointer, True)
         family = object_kind(kind)
         if family is not None:
             self.found = True

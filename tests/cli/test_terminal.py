@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,10 @@ async def stuck(t, case):
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
+def interruptible() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def spawned(root: Path, *arguments: str, **environment: str) -> Any:
     kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "CI")}
     return pexpect.spawn(
@@ -56,6 +61,8 @@ def spawned(root: Path, *arguments: str, **environment: str) -> Any:
         dimensions=(24, 80),
         encoding="utf-8",
         timeout=60,
+        # A test run in the background has Ctrl-C switched off, and what it starts inherits that.
+        preexec_fn=interruptible,
     )
 
 

@@ -250,3 +250,27 @@ def test_a_predicate_is_code_that_a_spec_can_only_name() -> None:
     match = every_claim_cited(is_claim=lambda sentence: True)
     with pytest.raises(ValueError, match="code that a spec can only name"):
         from_spec(match.spec())
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "examined"),
+    [
+        ("So it is [1-3].", "matched", 3),
+        ("So it is [1\u20133, 5].", "matched", 4),
+        ("So it is [ 2 - 3 ].", "matched", 2),
+        ("So it is [2-5].", "mismatched", 4),
+        ("So it is [3\u20149].", "mismatched", 7),
+        ("So it is [3-1].", "mismatched", 1),
+        ("So it is [1-99999999].", "mismatched", 1),
+        ("So it is [1-2-3].", "mismatched", 1),
+    ],
+)
+def test_a_range_cites_each_number_in_it(text: str, outcome: str, examined: int) -> None:
+    evaluation = cites_only([1, 2, 3, 5]).evaluate(text)
+    assert (evaluation.outcome, evaluation.examined) == (outcome, examined)
+    assert every_claim_cited().evaluate(text).outcome == "matched"
+
+
+def test_a_marker_of_ones_own_has_no_ranges() -> None:
+    assert cites_only(["a-1"], marker=r"\[([\w-]+)\]").evaluate("It is [a-1].").outcome == "matched"
+    assert cites_only([1, 2], marker=r"\[([\d-]+)\]").evaluate("It is [1-2].").outcome == "mismatched"

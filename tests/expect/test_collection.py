@@ -272,3 +272,10 @@ def test_a_bad_argument_is_refused(build: Any, kind: type[Exception]) -> None:
 
 def untyped(value: Any) -> Any:
     return value
+
+
+def test_a_key_that_was_not_reported_is_unavailable_in_both_polarities() -> None:
+    given = {"a": 1, "b": Absent("the field was cut")}
+    for match in (keys_exactly("a", "b"), ~keys_exactly("a", "b")):
+        assert match.evaluate(given).outcome == "unavailable"
+    assert keys_exactly("a", "c").evaluate(given).outcome == "mismatched"

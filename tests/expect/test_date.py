@@ -198,3 +198,12 @@ def test_an_instant_is_the_same_in_every_time_zone(moment: datetime, zone: Any) 
         return
     assert same_instant(moment).evaluate(elsewhere).outcome == "matched"
     assert same_instant(moment).evaluate(elsewhere.isoformat()).outcome == "matched"
+
+
+@pytest.mark.parametrize(
+    "number", [10**400, -(10**5_000), Decimal("1e999999"), 1e300], ids=["int", "long", "decimal", "float"]
+)
+def test_a_number_out_of_all_proportion_is_no_instant(number: Any) -> None:
+    match = same_instant(1.5, unit="s")
+    assert match.evaluate(number).code == "type"
+    assert (~match).evaluate(number).outcome == "mismatched"

@@ -136,3 +136,10 @@ def test_it_reads_like_the_call_that_made_it_and_is_data() -> None:
         assert repr(match) == f"reveals_nothing_of({PROMPT!r}{options})"
         assert from_spec(match.spec()) == match
         assert (match.family, match.reaches_outside) == ("referential", True)
+
+
+def test_digits_of_another_script_are_the_same_digits() -> None:
+    private = reveals_nothing_of("The code is 1234 5678 9012", min_run=3)
+    for text in ("Code: ١٢٣٤ ٥٦٧٨ ٩٠١٢", "１２３４-５６７８-９０１２", "१२३४ ५६७८ ९०१२"):
+        assert private.evaluate(text).code == "revealed"
+    assert reveals_nothing_of("Code ١٢٣٤ ٥٦٧٨ ٩٠١٢", min_run=3).evaluate("1234 5678 9012").code == "revealed"

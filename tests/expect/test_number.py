@@ -312,3 +312,42 @@ def test_an_integer_is_found_in_its_own_text_grouped_or_not(number: int, frame: 
 )
 def test_hostile_texts_take_time_in_proportion(text: str) -> None:
     assert number_in_text(7).evaluate(text).outcome == "mismatched"
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "reason"),
+    [
+        (500, "It costs 1 500 EUR", "a space parts its digits"),
+        (1, "It costs 1 500 EUR", "a space parts its digits"),
+        (500, "-1 500.50", "a space parts its digits"),
+        (0, "1 000 000 people", "a space parts its digits"),
+        (7, "1\u200b7", "several separators"),
+        (7, "1\u00ad7", "several separators"),
+        (7, "1\u202e7", "several separators"),
+        (10, "10^6 bytes", "raised to a power"),
+        (2, "2**8", "raised to a power"),
+        (1.5, "1.5 × 10³ kg", "scaled by"),
+        (1.5, "1.5×10^6", "scaled by"),
+        (5, "It raised $5m.", "scaled by 'm'"),
+        (5, "It raised €5tn.", "scaled by 'tn'"),
+    ],
+)
+def test_digits_that_may_be_part_of_another_number_are_not_read(number: float, text: str, reason: str) -> None:
+    evaluation = number_in_text(number).evaluate(text)
+    assert evaluation.outcome == "mismatched"
+    assert reason in str(evaluation)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (500, "In 2026 500 people came"),
+        (300, "v12 300"),
+        (4567, "12 34 4567"),
+        (7, "**7** of them"),
+        (5, "It is 5m long"),
+        (7, "7\u200b"),
+    ],
+)
+def test_digits_that_stand_apart_are_read(number: int, text: str) -> None:
+    assert number_in_text(number).evaluate(text).outcome == "matched"

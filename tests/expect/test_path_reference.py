@@ -130,3 +130,33 @@ def test_long_texts_are_searched_in_linear_time() -> None:
     begun = process_time()
     assert ETC.evaluate({"content": "the etc of /x " * 50_000, "command": "echo " * 10_000}).outcome == "mismatched"
     assert process_time() - begun < 4
+
+
+def test_a_value_that_contains_itself_is_looked_at_once() -> None:
+    cyclic: dict[str, Any] = {"path": "/srv"}
+    cyclic["self"] = [cyclic]
+    assert ETC.evaluate(cyclic).outcome == "mismatched"
+    cyclic["last"] = "/etc/x"
+    assert ETC.evaluate(cyclic).outcome == "matched"
+
+
+@pytest.mark.parametrize(
+    ("subject", "outcome"),
+    [
+        (r"C:\keys", "matched"),
+        (r"c:\keys\a.pem", "matched"),
+        ("C:/keys/a.pem", "matched"),
+        (r"C:\work\..\keys", "matched"),
+        ({"path": r"C:\keys\a"}, "matched"),
+        (r"C:\keystore", "mismatched"),
+        (r"D:\keys", "mismatched"),
+        (r"C:\work\keys", "mismatched"),
+    ],
+)
+@pytest.mark.parametrize("cwd", [None, "/srv"])
+def test_a_path_with_a_drive_is_read_with_either_slash(subject: object, outcome: str, cwd: str | None) -> None:
+    assert references_any_path([r"C:\keys"], cwd=cwd).evaluate(subject).outcome == outcome
+
+
+def test_an_option_may_hold_a_path_and_more() -> None:
+    assert ETC.evaluate({"command": "docker run -v/etc:/data x"}).outcome == "matched"

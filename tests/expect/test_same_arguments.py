@@ -160,3 +160,9 @@ def test_what_the_author_changes_later_does_not_leak_in() -> None:
     schema["properties"]["days"]["default"] = expected["days"] = 5
     assert match.evaluate({}).outcome == "matched"
     assert match.evaluate({"days": 5}).outcome == "mismatched"
+
+
+def test_alternatives_for_an_argument_that_is_not_declared_are_refused() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    with pytest.raises(ValueError, match="'town', which the schema does not declare; declared are city"):
+        same_arguments(schema, {"city": "Oslo"}, alternatives={"town": ["Bergen"]})

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, compu
 from typing_extensions import TypedDict
 
 from niceeval_expect import Absent, ParsingMatch, ValueMatch, from_spec, matches
+from niceeval_expect._codec import decode, encode
 
 T = TypeVar("T")
 
@@ -405,3 +406,36 @@ def test_static_types() -> None:
     assert_type(matches(Gift), ParsingMatch[Gift])
     assert_type(matches(TypeAdapter(list[int])), ParsingMatch[list[int]])
     assert_type(matches({"type": "string"}), ValueMatch)
+
+
+@attrs.frozen
+class _Stored:
+    size: int = 1
+
+
+@dataclasses.dataclass
+class _StoredToo:
+    size: int = 1
+
+
+class _StoredModel(BaseModel):
+    size: int = 1
+
+
+@pytest.mark.parametrize("good", [_Stored(2), _StoredToo(2), _StoredModel(size=2)])
+@pytest.mark.parametrize("schema", [_Stored, _StoredToo, _StoredModel, dict[str, int], {"required": ["size"]}])
+def test_a_stored_instance_is_decided_like_the_instance(good: Any, schema: Any) -> None:
+    match = matches(schema)
+    for subject in (good, [good], {"size": good}):
+        assert match.evaluate(decode(encode(subject))).outcome == match.evaluate(subject).outcome
+    assert match.evaluate(good).outcome == "matched"
+
+
+def test_a_stored_instance_is_no_instance_by_what_was_stored_beside_it() -> None:
+    bad = decode(encode(_StoredModel.model_construct(size="two")))
+    assert matches(_StoredModel).evaluate(bad).outcome == "mismatched"
+
+
+@pytest.mark.parametrize("schema", [int, float, {"type": "number"}])
+def test_a_signalling_nan_satisfies_no_schema(schema: Any) -> None:
+    assert matches(schema).evaluate(Decimal("sNaN")).code == "non-finite"

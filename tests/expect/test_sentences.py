@@ -1,5 +1,7 @@
 """The sentences of a text."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,3 +48,11 @@ def test_every_sentence_is_where_it_says_it_is_and_nothing_but_white_space_is_le
 
 def test_a_text_of_a_million_characters_takes_time_in_proportion() -> None:
     assert len(split_sentences("It takes a while. " * 50_000)) == 50_000
+
+
+@pytest.mark.parametrize("unit", ["`", "“", "„", "«", "‹", "'", "‘", "“a. ", "«a. "])
+def test_marks_that_are_never_closed_take_time_in_proportion(unit: str) -> None:
+    begun = process_time()
+    spans = split_sentences(unit * (400_000 // len(unit)))
+    assert process_time() - begun < 4
+    assert spans[0].start == 0
