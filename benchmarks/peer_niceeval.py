@@ -2,6 +2,7 @@
 
 Run by the benchmark's own runner, which puts `common.py` on the path: see docs/benchmarks.md.
 """
+
 from common import Bench
 
 b = Bench()

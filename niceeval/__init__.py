@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from niceeval.redaction import register_secret
     from niceeval.reply import Coverage, Reply, TurnStatus, Usage
     from niceeval.results import AssertionResult, AttemptResult
-    from niceeval.scopes import Scope
+    from niceeval.scopes import AnyTool, Scope
     from niceeval.scripts import attempt, run_eval
     from niceeval.sessions import Session
     from niceeval.tool_call import ToolCall
@@ -92,7 +92,7 @@ _HOMES = {
     "redaction": ("register_secret",),
     "reply": ("Coverage", "Reply", "TurnStatus", "Usage"),
     "results": ("AssertionResult", "AttemptResult"),
-    "scopes": ("Scope",),
+    "scopes": ("AnyTool", "Scope"),
     "scripts": ("attempt", "run_eval"),
     "sessions": ("Session",),
     "tool_call": ("ToolCall",),
@@ -109,6 +109,7 @@ __all__ = [
     "AgentLike",
     "AgentReferenceError",
     "AgentUnavailable",
+    "AnyTool",
     "AssertionResult",
     "AttemptResult",
     "AuthoringError",

@@ -51,6 +51,7 @@ class AttemptState:
 
     __slots__ = (
         "_offered", "agent", "attempt", "deadline", "flags", "log", "logs", "model", "sessions", "skipped",
+        "unreachable",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +66,7 @@ class AttemptState:
         self.logs: list[dict[str, Any]] = []
         self.sessions: list[SessionState] = []
         self.skipped: str | None = None
+        self.unreachable: str | None = None
         self._offered: dict[object, tuple[Coroutine[Any, Any, Any], str, int]] = {}
         self.deadline = None if timeout is None else self.log.started + timeout
 
@@ -122,6 +124,9 @@ class AttemptState:
             raise
         except BaseException as error:
             raised = _what_it_means(error)
+            if isinstance(raised, AgentUnavailable) and self.unreachable is None:
+                # Caught or not: an agent that was not reached is no result.
+                self.unreachable = message_of(raised)
             self._cut_off(session, text, context, _failure(error, raised), begun)
             if raised is error:
                 raise

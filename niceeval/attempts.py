@@ -212,6 +212,8 @@ def _written(
 def _fold(state: AttemptState, ending: Ending) -> Folded:
     log = state.log
     error = ending.error
+    if error is None and state.unreachable is not None:
+        error = f"agent unavailable: {state.unreachable}"
     if error is None and log.mistakes:
         error = "; ".join(dict.fromkeys(log.mistakes))
     parts = list(log.parts())

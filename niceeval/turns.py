@@ -43,8 +43,8 @@ class Turn(Scope, Generic[D]):
     def message(self) -> str:
         """The last text of the assistant; ``""`` where it said nothing.
 
-        Where the turn failed without a text, or texts are not reported, it is ``""`` to Python and absent to every
-        check: matches over it are unavailable.
+        Where the turn failed, or texts are not reported, it is ``""`` to Python and absent to every check: matches over it
+        are unavailable. What a failed turn said all the same is in `messages`.
         """
         if self._message is None:
             self._message = _last_text(self._evidence)
@@ -97,6 +97,8 @@ class Turn(Scope, Generic[D]):
 
 
 def _last_text(evidence: TurnEvidence) -> str:
+    if evidence.status == "failed":
+        return AbsentText(evidence.failure or "the turn failed")
     if evidence.messages:
         return evidence.messages[-1]
     if evidence.messages is None or evidence.coverage.get("messages") == "none":

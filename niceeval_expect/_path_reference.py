@@ -114,9 +114,11 @@ class _ReferencesAnyPath(ValueMatch):
 def _may_refer(parts: _Parts, wanted: _Parts, in_shell: bool) -> bool:
     """Tell whether a path may be below the wanted one once its open components are known.
 
-    Open are what ``..`` leads to at the start of a relative path and, in a command, a hole there: the rest has to go on
-    like an end of the wanted path. In a command so are patterns such as ``et*``.
+    In a command, a word that begins with a hole may lead anywhere. Open is also what ``..`` leads to at the start of a
+    relative path: the rest has to go on like an end of the wanted one. In a command so are patterns such as ``et*``.
     """
+    if in_shell and parts and parts[0].startswith((HOLE, ANY_WORDS)):
+        return True
     start = 0
     while start < len(parts) and (parts[start] == ".." or has_hole(parts[start])):
         start += 1
@@ -202,7 +204,7 @@ def references_any_path(
     The values of ``command`` and ``cmd`` are read as shell commands, quotes removed, redirections and scripts of
     ``bash -c`` included.
 
-    Where a text may mention one of them without saying so (``/et*/passwd``, ``$DIR/passwd``, ``../etc`` without a
+    Where a text may mention one of them without saying so (``/et*/passwd``, ``$FILE``, ``../etc`` without a
     `cwd`, a command that cannot be read), the match is unavailable, and so is its denial.
 
     Blind to: links, ``cd`` in a command, a path that is put together elsewhere, case-insensitive file systems.

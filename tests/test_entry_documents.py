@@ -15,6 +15,8 @@ def always(value: object) -> bool:
 
 
 async def _entries() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    both: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
     def agent(message: str) -> Reply:
         return Reply('{"a": 1}', tool_calls=[ToolCall("x", {"q": 1}, "ok"), ToolCall("y", {}, "ok")])
 
@@ -36,7 +38,6 @@ async def _entries() -> list[tuple[dict[str, Any], dict[str, Any]]]:
             with t.group("a group"):
                 t.check("é\ud83d", equals("é\ud83d"))
         log = t._state.log
-        both = []
         for entry in log.entries:
             first: dict[str, str] = {}
             second: dict[str, str] = {}
@@ -44,7 +45,7 @@ async def _entries() -> list[tuple[dict[str, Any], dict[str, Any]]]:
             data = json.loads(json.dumps(entry_document(log, entry, second)))
             assert first == second
             both.append((text, data))
-        return both
+    return both
 
 
 def test_text_and_data_agree_whatever_was_put_together_before() -> None:

@@ -12,7 +12,9 @@ OUTCOMES = ("matched", "mismatched", "unavailable", "errored")
 
 
 def part(outcome: str, deciding: bool = True, earned: Fraction = Fraction(0)) -> Part:
-    return Part(outcome, deciding, f"{outcome} requirement", None if outcome in ("matched", "mismatched") else "why", earned)
+    return Part(
+        outcome, deciding, f"{outcome} requirement", None if outcome in ("matched", "mismatched") else "why", earned
+    )
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,7 @@ def transcript_from_openai(
         elif message.role not in ("system", "developer"):
             turns[-1].append(message)
     answered = [turn for turn in turns if turn]
-    evidence = [
-        _evidence(turn, tool_status, followed=place < len(answered)) for place, turn in enumerate(answered, 1)
-    ]
+    evidence = [_evidence(turn, tool_status, followed=place < len(answered)) for place, turn in enumerate(answered, 1)]
     return Transcript(tuple(_ended(turn, turn_status) for turn in evidence))
 
 
