@@ -43,8 +43,8 @@ class Turn(Scope, Generic[D]):
     def message(self) -> str:
         """The last text of the assistant; ``""`` where it said nothing.
 
-        Where the turn failed, or texts are not reported, it is ``""`` to Python and absent to every check: matches over it
-        are unavailable. What a failed turn said all the same is in `messages`.
+        Where the turn failed, or texts are not reported, it is ``""`` to Python and absent to every check: matches
+        over it are unavailable. What a failed turn said all the same is in `messages`.
         """
         if self._message is None:
             self._message = _last_text(self._evidence)
