@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypeVar, overload
 import attrs
 
 from niceeval_expect._embedded import parse_embedded
-from niceeval_expect._evaluation import MATCHED, Deferred, Diagnostic, Evaluation, cut_text, mismatched, wrong_type
+from niceeval_expect._evaluation import MATCHED, Deferred, Diagnostic, Evaluation, cut_text, sample, wrong_type
 from niceeval_expect._facets import plain_or_match
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._json import as_json
@@ -114,7 +114,9 @@ def _no_text(subject: object, pointer: str) -> Evaluation:
 
 def _no_json(problem: ParseProblem, text: str, pointer: str) -> Evaluation:
     shown = cut_text(text, 200, around=problem.position or 0)
-    return mismatched(problem.code, problem.message, pointer, expected="one JSON value", received=shown)
+    wanted = {"$": "repr", "text": "one JSON value"}
+    diagnostic = Diagnostic(problem.code, problem.message, pointer, wanted, sample(shown))
+    return Evaluation("mismatched", diagnostic)
 
 
 @overload
