@@ -25,6 +25,8 @@ def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
     Raises:
         ValueError: It contains itself or is nested too deeply.
     """
+    if type(value) in _ATOMS:
+        return value
     try:
         return _frozen(value, refuse)
     except RecursionError:
@@ -59,6 +61,8 @@ def _frozen(value: Any, refuse: Callable[[object], None] | None) -> Any:
 
 def rule_inside(value: object) -> object:
     """Return a match or a compiled regex that stands in plain data, where it would only equal itself; else None."""
+    if type(value) in _ATOMS:
+        return None
     try:
         return _rule_inside(value)
     except RecursionError:
