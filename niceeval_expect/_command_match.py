@@ -192,7 +192,8 @@ def command_match(
     Where the answer is only known when the command runs (``$TOOL``, a script inside a script), or the text cannot be
     read (a quote that is never closed, ``case``, functions), the match is unavailable, and so is its denial.
 
-    Blind to: what a program or a script file does; what a shell reads from a pipe or a here-document; aliases.
+    Blind to: what a program or a script file does; what a shell reads from a pipe or a here-document; commands that
+    another program is given as text (``su -c``, ``ssh host "…"``, ``watch``), which a denial does not cover; aliases.
 
     Args:
         executable: The program's name, with any path before it; with a ``/`` in it, that very path.

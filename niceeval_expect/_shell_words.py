@@ -1,6 +1,7 @@
 """Reads the words of shell text: quotes, escapes, and the holes of what is only known when it runs."""
 
 import re
+from abc import ABC, abstractmethod
 from typing import Final, Never
 
 from niceeval_expect._shell_holes import ANY_WORDS, HOLE
@@ -28,7 +29,7 @@ class InvalidError(Exception):
     """Something that no shell reads."""
 
 
-class WordReader:
+class WordReader(ABC):
     """A position in a text, from which words are read; commands inside them are left to the grammar."""
 
     def __init__(self, text: str, depth: int) -> None:
@@ -36,13 +37,13 @@ class WordReader:
         self.at = 0
         self.depth = depth
 
+    @abstractmethod
     def list_of_commands(self, closing: str) -> None:
         """Read commands up to the end of the text, or past the closing parenthesis."""
-        raise NotImplementedError
 
+    @abstractmethod
     def commands_in(self, text: str) -> None:
         """Read the commands of a text inside this one."""
-        raise NotImplementedError
 
     def deeper(self) -> None:
         """Go one level down, if that is not too deep."""
