@@ -49,6 +49,7 @@ def attempt_from_document(document: Mapping[str, Any], blobs: Blobs) -> AttemptR
             error=document.get("error"),
             inputs=reader.inputs(),
             assertions=tuple(map(reader.assertion, entries)),
+            tries=document.get("tries") or (),
         )
     except (ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise RecordError(_misshapen(document, error)) from error

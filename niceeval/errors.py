@@ -35,7 +35,23 @@ class AuthoringError(NiceEvalError):
 
 
 class AgentUnavailable(NiceEvalError):
-    """The agent could not be reached: transport, rate limit, 5xx or timeout. The attempt is errored."""
+    """The agent could not be reached: transport, rate limit, 5xx or timeout. The attempt is errored.
+
+    Args:
+        message: What happened.
+        retry_after: Seconds after which the agent asks to be tried again, 0 or more, such as a ``Retry-After`` header
+            says; None where it does not say.
+        retryable: Whether trying again can help: true of a rate limit, a lost connection and a 5xx, false of a timeout
+            that the eval set itself and of a key that is refused.
+
+    >>> AgentUnavailable("429 Too Many Requests", retry_after=2).retry_after
+    2
+    """
+
+    def __init__(self, message: str = "", /, *, retry_after: float | None = None, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.retryable = retryable
 
 
 class AgentFailed(NiceEvalError):

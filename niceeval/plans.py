@@ -1,11 +1,14 @@
 """What is meant to run, and what a display of it is told."""
 
-from collections.abc import Iterator
-from typing import Any, Protocol, final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, Self, final
 
 import attrs
 
+from niceeval.agents.base import AgentLike
+from niceeval.attempts import Finished
 from niceeval.evals.eval import Eval
+from niceeval.evals.experiments import Experiment
 
 __all__ = ["AttemptRef", "Plan", "Progress", "Quiet"]
 
@@ -13,7 +16,7 @@ __all__ = ["AttemptRef", "Plan", "Progress", "Quiet"]
 @final
 @attrs.frozen
 class AttemptRef:
-    """Which attempt: of which eval and case, by which agent, the how manieth."""
+    """Which attempt: of which eval and case, by which agent or experiment, the how manieth."""
 
     eval_id: str
     case_id: str | None
@@ -33,50 +36,106 @@ class Plan:
 
     Args:
         evals: The evals, each with its cases.
-        agents: The agents' names; empty where no agent takes part.
-        attempts: How many attempts each case gets from each agent, at least 1.
+        experiments: What they run against; an agent that was named alone is an experiment with nothing but its name.
+        attempts: How many attempts each case gets where neither eval nor experiment says.
+        exact_attempts: Whether `attempts` goes for all, whatever eval and experiment say.
         declared_secrets: Names of environment variables whose values are secret whatever their names end in.
+        resumes: The id of the run that this one goes on with.
+        done: Attempts of that run that count and are not run again.
+        in_experiments: Whether the experiments come from files, so that the record keeps what they say.
     """
 
     evals: tuple[Eval[Any], ...]
-    agents: tuple[str, ...] = ()
+    experiments: tuple[Experiment, ...] = (Experiment(),)
     attempts: int = 1
+    exact_attempts: bool = False
     declared_secrets: tuple[str, ...] = ()
+    resumes: str | None = None
+    done: frozenset[AttemptRef] = frozenset()
+    in_experiments: bool = False
+
+    @classmethod
+    def of_agents(
+        cls,
+        evals: Iterable[Eval[Any]],
+        agents: Mapping[str, AgentLike],
+        attempts: int = 1,
+        declared_secrets: tuple[str, ...] = (),
+        *,
+        exact_attempts: bool = False,
+    ) -> Self:
+        """Return the plan that runs evals against agents by name; without agents, each eval runs against none."""
+        named = tuple(Experiment(name=name, agent=agent) for name, agent in agents.items())
+        return cls(tuple(evals), named or (Experiment(),), attempts, exact_attempts, declared_secrets)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names that results tell the experiments apart by; empty where no agent takes part."""
+        return tuple(experiment.name for experiment in self.experiments if experiment.name)
 
     @property
     def size(self) -> int:
-        """How many attempts that makes."""
-        cases = sum(len(eval_.iter_cases()) for eval_ in self.evals)
-        return cases * max(1, len(self.agents)) * self.attempts
+        """How many attempts are planned, those of a run that it goes on with included."""
+        return sum(
+            len(eval_.iter_cases()) * self.attempts_of(eval_, experiment)
+            for eval_ in self.evals
+            for experiment in self.experiments
+        )
+
+    def attempts_of(self, eval_: Eval[Any], experiment: Experiment) -> int:
+        """Return how many attempts each case of an eval gets in an experiment: 0 where it leaves the eval out."""
+        if not experiment.runs(eval_):
+            return 0
+        return self.attempts if self.exact_attempts else eval_.attempts or experiment.attempts or self.attempts
 
     def header(self) -> dict[str, Any]:
         """Return the plan as `run.json` keeps it."""
-        return {
+        document: dict[str, Any] = {
             "agents": list(self.agents),
             "attempts": self.attempts,
-            "evals": [
-                {
-                    "id": eval_.id,
-                    "style": eval_.style,
-                    "cases": [case_id for case_id, _ in eval_.iter_cases()] if eval_.has_cases else None,
-                    "tags": list(eval_.tags),
-                }
-                for eval_ in self.evals
-            ],
+            "evals": [_planned(eval_) for eval_ in self.evals],
         }
+        if self.exact_attempts:
+            document["exact_attempts"] = True
+        if self.in_experiments:
+            document["experiments"] = [self._experiment(experiment) for experiment in self.experiments]
+        if self.resumes is not None:
+            document["resumes"] = self.resumes
+        return document
 
-    def refs(self) -> Iterator[tuple[AttemptRef, Eval[Any], object]]:
-        """Yield every attempt with its eval and case, in order."""
-        agents = self.agents or ("",)
+    def _experiment(self, experiment: Experiment) -> dict[str, Any]:
+        chosen = [eval_.id for eval_ in self.evals if experiment.runs(eval_)]
+        evals = {} if len(chosen) == len(self.evals) else {"evals": chosen}
+        return {"name": experiment.name, **experiment.settings(), **evals}
+
+    def refs(self) -> Iterator[tuple[AttemptRef, Eval[Any], object, Experiment]]:
+        """Yield every attempt that is to run with its eval, case and experiment, in order."""
         for eval_ in self.evals:
+            runs = [(experiment, self.attempts_of(eval_, experiment)) for experiment in self.experiments]
             for case_id, case in eval_.iter_cases():
-                for agent in agents:
-                    for attempt in range(1, self.attempts + 1):
-                        yield AttemptRef(eval_.id, case_id, agent, attempt), eval_, case
+                for experiment, attempts in runs:
+                    for attempt in range(1, attempts + 1):
+                        ref = AttemptRef(eval_.id, case_id, experiment.name, attempt)
+                        if not self.done or ref not in self.done:
+                            yield ref, eval_, case, experiment
+
+
+def _planned(eval_: Eval[Any]) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "id": eval_.id,
+        "style": eval_.style,
+        "cases": [case_id for case_id, _ in eval_.iter_cases()] if eval_.has_cases else None,
+        "tags": list(eval_.tags),
+    }
+    for name in ("attempts", "min_rate"):
+        value = getattr(eval_, name)
+        if value is not None:
+            document[name] = value
+    return document
 
 
 class Progress(Protocol):
-    """What a display of a run is told."""
+    """What a display of a run is told, in the thread of the event loop."""
 
     def plan_ready(self, plan: Plan, run_id: str) -> None:
         """The run is about to start."""
@@ -84,8 +143,14 @@ class Progress(Protocol):
     def attempt_started(self, ref: AttemptRef) -> None:
         """One attempt has started."""
 
-    def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
+    def attempt_retried(self, ref: AttemptRef, tried: int, wait: float, reason: str) -> None:
+        """The agent could not be reached for the `tried`-th time, and is tried again after `wait` seconds."""
+
+    def attempt_finished(self, ref: AttemptRef, finished: Finished) -> None:
         """One attempt has ended and is recorded."""
+
+    def stopped(self, reason: str, not_run: int) -> None:
+        """Nothing more is started, for this reason; so many planned attempts are not run."""
 
     def came_late(self, mistake: str) -> None:
         """Something was checked or configured after its attempt had ended, so that it is in no result."""
@@ -100,7 +165,13 @@ class Quiet:
     def attempt_started(self, ref: AttemptRef) -> None:
         """Show nothing."""
 
-    def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
+    def attempt_retried(self, ref: AttemptRef, tried: int, wait: float, reason: str) -> None:
+        """Show nothing."""
+
+    def attempt_finished(self, ref: AttemptRef, finished: Finished) -> None:
+        """Show nothing."""
+
+    def stopped(self, reason: str, not_run: int) -> None:
         """Show nothing."""
 
     def came_late(self, mistake: str) -> None:

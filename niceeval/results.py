@@ -27,6 +27,7 @@ __all__ = [
     "Source",
     "Status",
     "Subject",
+    "Try",
     "Verdict",
 ]
 
@@ -199,6 +200,20 @@ class AssertionResult(_Model):
         raise TypeError("a result has no truth value; read .decision or .evaluation.outcome")
 
 
+class Try(_Model):
+    """One earlier execution of an attempt, given up since the agent could not be reached.
+
+    Attributes:
+        reason: Why it was given up.
+        duration: Seconds that it took.
+        waited: Seconds until the next try began.
+    """
+
+    reason: str
+    duration: float = 0.0
+    waited: float = 0.0
+
+
 class AttemptResult(_Model):
     """One execution of one case against one agent, with everything that was asserted.
 
@@ -220,6 +235,7 @@ class AttemptResult(_Model):
         error: Type, message and traceback of the exception that ended it, if one did.
         inputs: The messages that were sent, in order.
         assertions: What was registered, in order.
+        tries: Earlier executions, given up since the agent could not be reached; empty where the first one counts.
     """
 
     _not_a_subject: ClassVar[str] = "check() got an attempt's result as subject; check what you read of it"
@@ -241,6 +257,7 @@ class AttemptResult(_Model):
     error: Annotated[Mapping[str, Any] | None, SkipValidation] = None
     inputs: tuple[str, ...] = ()
     assertions: tuple[AssertionResult, ...] = ()
+    tries: tuple[Try, ...] = ()
 
     @property
     def name(self) -> str:

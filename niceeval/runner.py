@@ -11,13 +11,15 @@ from typing import Any, Final, final
 import anyio
 import anyio.abc
 
-from niceeval.agents.base import Agent, AgentLike
+from niceeval.agents.base import Agent
 from niceeval.agents.function import as_agent
+from niceeval.agents.resolve import resolve_agent
 from niceeval.attempt_state import AttemptState
 from niceeval.attempts import INTERRUPTED, Ending, Finished, close, run_body
 from niceeval.context import EvalContext
 from niceeval.errors import EvalLoadError, RecordError
 from niceeval.evals.eval import Eval
+from niceeval.evals.experiments import Experiment
 from niceeval.plans import AttemptRef, Plan, Progress, Quiet
 from niceeval.record.run import RunResult
 from niceeval.record.write import MemoryWriter, RunWriter
@@ -32,7 +34,6 @@ CHECK_CAP: Final = 20
 
 async def execute(
     plan: Plan,
-    agents: Mapping[str, AgentLike],
     *,
     concurrency: int,
     timeout: float | None,
@@ -46,7 +47,6 @@ async def execute(
 
     Args:
         plan: What to run.
-        agents: The agents by the names that the plan gives.
         concurrency: How many attempts run at a time, at least 1.
         timeout: Seconds that each attempt may take; None for no limit.
         writer: Where attempts are written.
@@ -59,7 +59,7 @@ async def execute(
         RecordError: An attempt could not be written; what was written before is kept.
     """
     run = _Run(writer, timeout, progress or Quiet(), plan.declared_secrets)
-    made: dict[str, Agent | None] = {name: as_agent(agents[name]) for name in plan.agents}
+    made = {experiment.name: _agent_of(experiment) for experiment in plan.experiments}
     run.progress.plan_ready(plan, writer.id)
     status = "interrupted"
     try:
@@ -71,6 +71,13 @@ async def execute(
     finally:
         _seal(writer, status, run.broken)
     return RunResult.from_writer(writer)
+
+
+def _agent_of(experiment: Experiment) -> Agent | None:
+    if experiment.agent is None:
+        return None
+    agent = experiment.agent
+    return as_agent(resolve_agent(agent) if isinstance(agent, str) else agent)
 
 
 def _seal(writer: RunWriter | MemoryWriter, status: Any, broken: RecordError | None) -> None:
@@ -124,9 +131,9 @@ class _Run:
                 if not self._in_flight:
                     ended.set()
                 return
-            ref, eval_, case = item
+            ref, eval_, case, experiment = item
             self._in_flight += 1
-            outside.run(start, self.attempt(ref, eval_, case, agents.get(ref.agent), proceed))
+            outside.run(start, self.attempt(ref, eval_, case, experiment, agents[experiment.name], proceed))
 
         for _ in range(min(concurrency, plan.size)):
             proceed()
@@ -139,7 +146,13 @@ class _Run:
         self.complete = not self._stopping
 
     async def attempt(
-        self, ref: AttemptRef, eval_: Eval[Any], case: object, agent: Agent | None, proceed: Callable[[], None]
+        self,
+        ref: AttemptRef,
+        eval_: Eval[Any],
+        case: object,
+        experiment: Experiment,
+        agent: Agent | None,
+        proceed: Callable[[], None],
     ) -> None:
         """Run one attempt and write it, however it ends."""
         self._started += 1
@@ -148,6 +161,8 @@ class _Run:
             style=eval_.style,
             attempt_id=f"{self._ids}{self._started:04x}",
             attempt=ref.attempt,
+            model=experiment.model,
+            flags=experiment.flags,
             timeout=self.timeout,
         )
         state.log.spawn = self.spawn
@@ -177,7 +192,7 @@ class _Run:
         except RecordError as error:
             self.broken = self.broken or error
         if finished is not None:
-            self.progress.attempt_finished(ref, finished.status, finished.duration, finished.reason)
+            self.progress.attempt_finished(ref, finished)
 
 
 async def _capped(cap: anyio.CapacityLimiter, work: Any) -> None:

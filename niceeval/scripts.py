@@ -107,10 +107,10 @@ async def run_eval(
     require_limits(attempts=attempts, concurrency=concurrency, timeout=timeout)
     agents = _by_name(agent)
     declared = _declared(Path.cwd())
-    plan = Plan((eval,), tuple(agents), attempts, declared)
+    plan = Plan.of_agents((eval,), agents, attempts, declared)
     require_evals(plan)
     writer = writer_for(record, plan.header(), declared)
-    return await execute(plan, agents, concurrency=concurrency, timeout=timeout, writer=writer)
+    return await execute(plan, concurrency=concurrency, timeout=timeout, writer=writer)
 
 
 @final

@@ -258,7 +258,7 @@ async def interrupted_run(
     async def test(t: EvalContext) -> None:
         await body(t)
 
-    plan = Plan((define_eval(test),), ("agent",), attempts)
+    plan = Plan.of_agents((define_eval(test),), {"agent": agent}, attempts)
     writer = MemoryWriter(plan.header())
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
@@ -268,7 +268,7 @@ async def interrupted_run(
                 scope.cancel()
 
             group.start_soon(cancel)
-            await execute(plan, {"agent": agent}, concurrency=concurrency, timeout=None, writer=writer)
+            await execute(plan, concurrency=concurrency, timeout=None, writer=writer)
     return RunResult.from_writer(writer)
 
 

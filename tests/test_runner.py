@@ -25,6 +25,7 @@ from niceeval import (
     define_score_eval,
     run_eval,
 )
+from niceeval.attempts import Finished
 from niceeval.record import Record
 from niceeval.record.write import MemoryWriter, RunWriter
 from niceeval.runner import AttemptRef, Plan, execute
@@ -164,7 +165,7 @@ async def test_every_attempt_of_the_plan_is_there_once(tmp_path: Path) -> None:
     async def scores(t: EvalContext) -> None:
         t.score(t.attempt)
 
-    plan = Plan((passes, scores), ("x", "y"), 2)
+    plan = Plan.of_agents((passes, scores), {"x": str.upper, "y": str.lower}, 2)
     assert plan.size == 12
     heard: list[tuple[str, str, int, str]] = []
 
@@ -175,15 +176,20 @@ async def test_every_attempt_of_the_plan_is_there_once(tmp_path: Path) -> None:
         def attempt_started(self, ref: AttemptRef) -> None:
             pass
 
-        def attempt_finished(self, ref: AttemptRef, status: str, duration: float, reason: str | None) -> None:
-            heard.append((ref.name, ref.agent, ref.attempt, status))
+        def attempt_finished(self, ref: AttemptRef, finished: Finished) -> None:
+            heard.append((ref.name, ref.agent, ref.attempt, finished.status))
+
+        def attempt_retried(self, ref: AttemptRef, tried: int, wait: float, reason: str) -> None:
+            pass
+
+        def stopped(self, reason: str, not_run: int) -> None:
+            pass
 
         def came_late(self, mistake: str) -> None:
             pass
 
     writer = RunWriter.create(tmp_path, plan.header())
-    agents = {"x": str.upper, "y": str.lower}
-    result = await execute(plan, agents, concurrency=4, timeout=None, writer=writer, progress=Heard())
+    result = await execute(plan, concurrency=4, timeout=None, writer=writer, progress=Heard())
     assert (result.planned, len(result.attempts)) == (12, 12)
     assert len({item.id for item in result.attempts}) == 12
     assert len(heard) == 13
@@ -228,7 +234,7 @@ async def test_a_run_that_cannot_be_written_ends_with_that_error() -> None:
     plan = Plan((test,))
     writer: Any = Failing(5, plan.header())
     with pytest.raises(RecordError, match="No space left"):
-        await execute(plan, {}, concurrency=2, timeout=None, writer=writer)
+        await execute(plan, concurrency=2, timeout=None, writer=writer)
     assert len(writer.inner.lines) == 5
     assert len(ran) < 20
     assert RunResult.from_writer(writer.inner).status == "interrupted"
@@ -330,12 +336,12 @@ async def test_thousands_of_cases_take_no_memory_of_their_own(tmp_path: Path) ->
             t.check(turn.message, includes(f"case {case}"))
             turn.succeeded()
 
-        plan = Plan((test,), ("echo",))
+        plan = Plan.of_agents((test,), {"echo": echo})
         writer = RunWriter.create(tmp_path, plan.header())
         gc.collect()
         tracemalloc.start()
         before, _ = tracemalloc.get_traced_memory()
-        result = await execute(plan, {"echo": echo}, concurrency=10, timeout=None, writer=writer)
+        result = await execute(plan, concurrency=10, timeout=None, writer=writer)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         peaks.append(peak - before)

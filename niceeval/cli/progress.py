@@ -16,6 +16,7 @@ from niceeval.cli.text import cut, line, safe
 from niceeval.cli.version import package_version
 
 if TYPE_CHECKING:
+    from niceeval.attempts import Finished
     from niceeval.runner import AttemptRef, Plan
 
 __all__ = ["ShownProgress", "run_headline"]
@@ -86,8 +87,10 @@ class ShownProgress:
     def plan_ready(self, plan: "Plan", run_id: str) -> None:
         """Say what will run."""
         self.run_id = run_id
-        each = max(1, len(plan.agents)) * plan.attempts
-        totals = {eval_.id: len(eval_.iter_cases()) * each for eval_ in plan.evals}
+        totals = {
+            eval_.id: len(eval_.iter_cases()) * sum(plan.attempts_of(eval_, each) for each in plan.experiments)
+            for eval_ in plan.evals
+        }
         width, bar = _shape(plan, totals, self._screen.width)
         self._lines = {name: _EvalLine(name, total, width, bar) for name, total in totals.items()}
         if self._screen.live:
@@ -106,11 +109,17 @@ class ShownProgress:
         of.start()
         self._running[ref.eval_id] = of
 
-    def attempt_finished(self, ref: "AttemptRef", status: str, duration: float, reason: str | None) -> None:
+    def attempt_retried(self, ref: "AttemptRef", tried: int, wait: float, reason: str) -> None:
+        """Show nothing."""
+
+    def stopped(self, reason: str, not_run: int) -> None:
+        """Show nothing."""
+
+    def attempt_finished(self, ref: "AttemptRef", finished: "Finished") -> None:
         """Count how an attempt ended; an eval that is complete gets its line."""
         of = self._lines[ref.eval_id]
-        of.finish(status)
-        if reason is not None and reason.startswith("AgentReferenceError"):
+        of.finish(finished.status)
+        if finished.reason is not None and finished.reason.startswith("AgentReferenceError"):
             self.no_agent = True
         if of.done == of.total:
             self._running.pop(ref.eval_id, None)

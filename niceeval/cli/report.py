@@ -99,7 +99,7 @@ def recorded_run(folder: Path) -> str:
 
 
 def _naming(view: RunView) -> Naming:
-    return Naming(agents=len(view.header.agents) > 1, attempts=view.header.attempts > 1)
+    return Naming(agents=len(view.header.agents) > 1, attempts=view.header.most_attempts > 1)
 
 
 def _unfinished(view: RunView) -> Iterator[Text]:

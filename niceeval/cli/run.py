@@ -60,13 +60,12 @@ def run_command(options: Options) -> int:
         return USAGE if found.problems else NOTHING
     if found.empty:
         complain(f"no eval in {', '.join(found.empty[:4])}", fatal=False)
-    plan = Plan(evals, tuple(agents), options.attempts or config.attempts, config.secrets)
-    return _run(plan, agents, options, config, screen, len(found.problems))
+    attempts, exact = options.attempts or config.attempts, options.attempts is not None
+    plan = Plan.of_agents(evals, agents, attempts, config.secrets, exact_attempts=exact)
+    return _run(plan, options, config, screen, len(found.problems))
 
 
-def _run(
-    plan: Plan, agents: Mapping[str, AgentLike], options: Options, config: Config, screen: Screen, problems: int
-) -> int:
+def _run(plan: Plan, options: Options, config: Config, screen: Screen, problems: int) -> int:
     writer = writer_for(options.record or config.record or config.root / ".niceeval", plan.header())
     assert isinstance(writer, RunWriter)
     screen.write([*run_headline(plan, screen), line("")])
@@ -74,7 +73,6 @@ def _run(
     work = partial(
         execute,
         plan,
-        agents,
         concurrency=options.concurrency or config.concurrency,
         timeout=config.timeout if options.timeout is None else options.timeout,
         writer=writer,

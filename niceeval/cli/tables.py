@@ -54,7 +54,7 @@ def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
     if not planned:
         return
     several = len(view.header.agents) > 1
-    k = view.header.attempts
+    k = view.header.most_attempts
     head = ["eval", "passed/decided", "errored", "rate", *([f"pass@{k}", f"pass^{k}"] if k > 1 else [])]
     rows: list[list[str]] = []
     above = ""
@@ -118,7 +118,7 @@ def score_table(view: RunView, screen: Screen, *, most: int | None) -> Iterator[
     total = view.statuses.get("scored", 0) + view.statuses.get("unrankable", 0)
     if not total:
         return
-    several, repeated = len(view.header.agents) > 1, view.header.attempts > 1
+    several, repeated = len(view.header.agents) > 1, view.header.most_attempts > 1
     head = ["case", *(["agent"] if several else []), *(["attempt"] if repeated else []), "score", "stopped by"]
     rows: list[list[str]] = []
     for attempt in view.attempts("scored", "unrankable"):

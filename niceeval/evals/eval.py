@@ -47,6 +47,10 @@ class Eval(Generic[CT]):
     source: Site
     tags: tuple[str, ...] = ()
     named: bool = False  # whether the author gave the id
+    attempts: int | None = None  # of each case; None for the number of the experiment or the run
+    min_rate: float | None = None  # the pass rate that the eval is judged by, in place of each attempt
+    setup: Callable[..., Any] | None = None  # around each attempt: before the test
+    teardown: Callable[..., Any] | None = None  # and after it, however it ends
     _cases: CaseSource | None = None
 
     def __call__(self, t: EvalContext, /, *case: CT) -> Awaitable[None]:

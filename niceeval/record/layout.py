@@ -24,6 +24,7 @@ __all__ = [
     "RUNS",
     "Header",
     "PlannedEval",
+    "PlannedExperiment",
     "RunStatus",
     "attempt_files",
     "blob_path",
@@ -53,17 +54,39 @@ class PlannedEval:
         style: ``pass`` or ``score``.
         cases: The ids of its cases, or None where it has no cases.
         tags: Its tags.
+        attempts: How many attempts each of its cases gets; None for the number of the experiment or the run.
+        min_rate: The pass rate that the eval asks for; None where each attempt counts by itself.
     """
 
     id: str
     style: Literal["pass", "score"] = "pass"
     cases: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
+    attempts: int | None = None
+    min_rate: float | None = None
 
     @property
     def size(self) -> int:
         """How many executions one attempt by one agent makes."""
         return 1 if self.cases is None else len(self.cases)
+
+
+@final
+@attrs.frozen
+class PlannedExperiment:
+    """One experiment as the plan names it; in results it stands as the agent's name.
+
+    Attributes:
+        name: Its name.
+        attempts: How many attempts each case gets; None for the run's number.
+        evals: The ids of the evals that it runs; None for all of the run.
+        settings: Everything else that it says, for people: model, flags, limits.
+    """
+
+    name: str
+    attempts: int | None = None
+    evals: tuple[str, ...] | None = None
+    settings: Mapping[str, Any] = attrs.Factory(dict)
 
 
 @final
@@ -78,6 +101,10 @@ class Header:
         agents: The agents' names, in their order; empty where no eval needs one.
         attempts: How many attempts each case gets from each agent.
         evals: The planned evals, in their order.
+        experiments: The experiments behind the agents' names; empty where agents were named alone.
+        resumes: The run that this one goes on with; its attempts are read with this one's.
+        stopped: Why the run stopped before its plan's end, such as a budget; None where it did not.
+        exact_attempts: Whether `attempts` was asked for over what evals and experiments say.
     """
 
     id: str
@@ -86,6 +113,10 @@ class Header:
     agents: tuple[str, ...] = ()
     attempts: int = 1
     evals: tuple[PlannedEval, ...] = ()
+    experiments: tuple[PlannedExperiment, ...] = ()
+    resumes: str | None = None
+    stopped: str | None = None
+    exact_attempts: bool = False
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -104,12 +135,40 @@ class Header:
             agents=tuple(map(str, document.get("agents") or ())),
             attempts=int(document.get("attempts", 1)),
             evals=tuple(_planned(item) for item in document.get("evals") or ()),
+            experiments=tuple(_experiment(item) for item in document.get("experiments") or ()),
+            resumes=document.get("resumes"),
+            stopped=document.get("stopped"),
+            exact_attempts=bool(document.get("exact_attempts")),
         )
 
     def planned(self, *, style: str | None = None) -> int:
         """Return how many attempts were planned, over all evals or those of one style."""
-        size = sum(item.size for item in self.evals if style in (None, item.style))
-        return size * max(1, len(self.agents)) * self.attempts
+        return sum(
+            item.size * self.attempts_of(item, agent)
+            for item in self.evals
+            if style in (None, item.style)
+            for agent in self.agents or ("",)
+        )
+
+    def attempts_of(self, planned: PlannedEval, agent: str) -> int:
+        """Return how many attempts each case of an eval gets from an agent: 0 where its experiment leaves the eval out.
+
+        The number asked for the whole run comes first, then the eval's own, then the experiment's, then the default.
+        """
+        experiment = next((item for item in self.experiments if item.name == agent), None)
+        if experiment is not None and experiment.evals is not None and planned.id not in experiment.evals:
+            return 0
+        if self.exact_attempts:
+            return self.attempts
+        return planned.attempts or (None if experiment is None else experiment.attempts) or self.attempts
+
+    @property
+    def most_attempts(self) -> int:
+        """The largest number of attempts that a case gets from an agent."""
+        return max(
+            (self.attempts_of(item, agent) for item in self.evals for agent in self.agents or ("",)),
+            default=self.attempts,
+        )
 
 
 def _planned(item: Mapping[str, Any]) -> PlannedEval:
@@ -119,6 +178,18 @@ def _planned(item: Mapping[str, Any]) -> PlannedEval:
         style="score" if item.get("style") == "score" else "pass",
         cases=None if cases is None else tuple(map(str, cases)),
         tags=tuple(map(str, item.get("tags") or ())),
+        attempts=item.get("attempts"),
+        min_rate=item.get("min_rate"),
+    )
+
+
+def _experiment(item: Mapping[str, Any]) -> PlannedExperiment:
+    evals = item.get("evals")
+    return PlannedExperiment(
+        name=str(item["name"]),
+        attempts=item.get("attempts"),
+        evals=None if evals is None else tuple(map(str, evals)),
+        settings={name: value for name, value in item.items() if name not in ("name", "attempts", "evals")},
     )
 
 

@@ -1,5 +1,6 @@
 """The answers of the queries as models, and the rates that are folded from counts."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -115,26 +116,30 @@ def fold_rates(header: Header, tallies: Iterable[Tally]) -> PassRates:
     tallies = list(tallies)
     groups: dict[tuple[str, str], list[Tally]] = {}
     agents = header.agents or tuple(sorted({tally.agent for tally in tallies})) or ("",)
-    planned: dict[str, int] = {}
+    planned: Counter[tuple[str, str]] = Counter()
     for item in header.evals:
         if item.style == "pass":
-            planned[item.id] = planned.get(item.id, 0) + item.size * header.attempts
             for agent in agents:
-                groups.setdefault((item.id, agent), [])
+                attempts = header.attempts_of(item, agent)
+                planned[item.id, agent] += item.size * attempts
+                if attempts:
+                    groups.setdefault((item.id, agent), [])
     extra = [tally for tally in tallies if not _place(groups, tally)]
     for tally in sorted(extra, key=lambda tally: (tally.eval, tally.agent)):
         groups.setdefault((tally.eval, tally.agent), []).append(tally)
-    evals = [_rate(eval_id, agent, found, planned.get(eval_id, 0)) for (eval_id, agent), found in groups.items()]
+    evals = [_rate(eval_id, agent, found, planned[eval_id, agent]) for (eval_id, agent), found in groups.items()]
     by_agent: dict[str, list[Tally]] = {}
     for (_, agent), found in groups.items():
         by_agent.setdefault(agent, []).extend(found)
-    each = sum(planned.values())
-    totals = [_rate("*", agent, found, each if agent in agents else 0) for agent, found in by_agent.items()]
+    each = Counter[str]()
+    for (_, agent), count in planned.items():
+        each[agent] += count
+    totals = [_rate("*", agent, found, each[agent]) for agent, found in by_agent.items()]
     if len(totals) == 1:
         overall = totals[0]
     else:
         everything = [tally for found in by_agent.values() for tally in found]
-        overall = _rate("*", None, everything, each * len(agents))
+        overall = _rate("*", None, everything, each.total())
     return PassRates(overall=overall, evals=Rows(evals), agents=Rows(totals))
 
 
