@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from niceeval.agents.base import AgentLike
 from niceeval.agents.function import as_agent
 from niceeval.errors import AgentReferenceError
+from niceeval.importable import make_importable
 
 __all__ = ["resolve_agent", "resolve_reference"]
 
@@ -80,8 +81,7 @@ def _find(reference: str, what: str, example: str) -> tuple[ModuleType, Any]:
 
 def _import(module_name: str, reference: str, what: str) -> ModuleType:
     here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    make_importable(Path(here))
     importlib.invalidate_caches()
     try:
         return importlib.import_module(module_name)
@@ -99,7 +99,8 @@ def _no_module(reference: str, missing: str, here: str) -> str:
     parent = sys.modules.get(package)
     if parent is not None and not hasattr(parent, "__path__"):
         return f"{reference}: {package} is a module, not a package; did you mean '{package}:{leaf}'?"
-    folder = Path(here) if parent is None else Path(next(iter(parent.__path__), here))
+    own = Path(here, *package.split(".")) if package else Path(here)
+    folder = own if parent is None or own.is_dir() else Path(next(iter(parent.__path__), here))
     names = sorted(
         entry.stem
         for entry in folder.iterdir()

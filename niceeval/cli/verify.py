@@ -1,7 +1,6 @@
 """`niceeval verify` and `niceeval recheck`: stored outcomes derived again, and new checks over what is stored."""
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from niceeval.cli.numbers import counted
 from niceeval.cli.screen import Screen, open_screen
 from niceeval.cli.show import run_folder, warnings_as_lines
 from niceeval.cli.text import cut, line, paragraph
+from niceeval.importable import make_importable
 from niceeval.verify import Verification, verify_run
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def verify_command(run: str, *, code: bool, as_json: bool) -> int:
     """Derive every stored outcome again that can be, and say which cannot and which differ."""
     with warnings_as_lines():
         if code:
-            sys.path.insert(0, os.getcwd())
+            make_importable(Path.cwd())
         found = verify_run(run_folder(run), code=code, load=_load)
     if as_json:
         sys.stdout.write(json.dumps({**attrs.asdict(found), "rederivable": found.rederivable}) + "\n")

@@ -17,6 +17,7 @@ import attrs
 from niceeval.errors import EvalLoadError
 from niceeval.evals.eval import Eval, recording
 from niceeval.evals.rows import shown
+from niceeval.importable import make_importable
 
 __all__ = ["Imported", "LoadProblem", "import_file", "import_named"]
 
@@ -130,8 +131,7 @@ def _beside(folder: Path) -> Iterator[None]:
     while (top / "__init__.py").is_file():
         top = top.parent
     first = list(dict.fromkeys([str(folder), str(top)]))
-    if str(Path.cwd()) not in sys.path and "" not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    make_importable(Path.cwd())
     hidden = _swap_in(folder)
     sys.path[:0] = first
     try:

@@ -133,3 +133,21 @@ def test_a_folder_without_python_is_no_module(tmp_path: Path) -> None:
     (tmp_path / "shop_agent_data").mkdir()
     with pytest.raises(AgentReferenceError, match="did you mean 'shop_agents'"):
         resolve_agent("shop_agent:order_agent")
+
+
+def test_an_installed_package_of_the_same_name_hides_no_folder_of_the_project(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path_factory.mktemp("installed")
+    (installed / "shop_hidden").mkdir()
+    (installed / "shop_hidden" / "__init__.py").write_text("KIT = 1\n")
+    monkeypatch.syspath_prepend(installed)
+    (tmp_path / "shop_hidden").mkdir()
+    (tmp_path / "shop_hidden" / "plain.py").write_text(
+        "from shop_hidden import KIT\n\ndef agent(message):\n    return str(KIT)\n"
+    )
+    found = resolve_agent("shop_hidden.plain:agent")
+    assert callable(found)
+    assert found("hello") == "1"
+    with pytest.raises(AgentReferenceError, match=r"did you mean 'shop_hidden\.plain'"):
+        resolve_agent("shop_hidden.plian:agent")
