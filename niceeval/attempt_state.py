@@ -1,11 +1,14 @@
 """What one attempt holds while it runs: its agent, its sessions and turns, its log, and why it ended."""
 
 import inspect
+import math
 import time
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from functools import reduce
 from typing import Any, TypeVar, final
 
 import anyio
+import attrs
 
 from niceeval.agents.base import Agent, AgentContext
 from niceeval.assertions import AssertionLog
@@ -16,7 +19,7 @@ from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves, si
 from niceeval.transcript import TurnEvidence, turn_cut_off, turn_from_reply
 from niceeval.turn_record import TurnRecord
 
-__all__ = ["AttemptState", "DeadlinePassed", "SessionState", "TurnRecord"]
+__all__ = ["AttemptState", "DeadlinePassed", "SessionState", "TurnRecord", "Unreached"]
 
 T = TypeVar("T")
 
@@ -24,6 +27,41 @@ T = TypeVar("T")
 @final
 class DeadlinePassed(BaseException):
     """The attempt's time is up and its code has not noticed yet."""
+
+
+@final
+@attrs.frozen
+class Unreached:
+    """That the agent could not be reached, as far as it matters for trying again.
+
+    Attributes:
+        message: What happened.
+        retry_after: Seconds after which it wants to be tried again, if it said so.
+        retryable: Whether trying again can help.
+    """
+
+    message: str
+    retry_after: float | None = None
+    retryable: bool = True
+
+    @classmethod
+    def of(cls, errors: Iterable[AgentUnavailable]) -> "Unreached":
+        """Return what several errors, at least one, say together: one that cannot be helped decides."""
+        found = [cls(message_of(error), _seconds(error.retry_after), bool(error.retryable)) for error in errors]
+        return reduce(lambda one, other: one.joined(other), found)
+
+    def joined(self, other: "Unreached") -> "Unreached":
+        """Return the same with what another one says about trying again."""
+        waits = [each.retry_after for each in (self, other) if each.retry_after is not None]
+        longest = max(waits, default=None)
+        return attrs.evolve(self, retry_after=longest, retryable=self.retryable and other.retryable)
+
+
+def _seconds(value: object) -> float | None:
+    """Return what an adapter says as seconds, or None where it is no such number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return max(0.0, float(value))
 
 
 @final
@@ -51,7 +89,7 @@ class AttemptState:
 
     __slots__ = (
         "_offered", "agent", "attempt", "deadline", "flags", "log", "logs", "model", "sessions", "skipped",
-        "unreachable",
+        "tearing_down", "unreachable",
     )  # fmt: skip
 
     def __init__(
@@ -66,7 +104,8 @@ class AttemptState:
         self.logs: list[dict[str, Any]] = []
         self.sessions: list[SessionState] = []
         self.skipped: str | None = None
-        self.unreachable: str | None = None
+        self.unreachable: Unreached | None = None
+        self.tearing_down = False
         self._offered: dict[object, tuple[Coroutine[Any, Any, Any], str, int]] = {}
         self.deadline = None if timeout is None else self.log.started + timeout
 
@@ -124,9 +163,10 @@ class AttemptState:
             raise
         except BaseException as error:
             raised = _what_it_means(error)
-            if isinstance(raised, AgentUnavailable) and self.unreachable is None:
+            if isinstance(raised, AgentUnavailable):
                 # Caught or not: an agent that was not reached is no result.
-                self.unreachable = message_of(raised)
+                found = Unreached.of([raised])
+                self.unreachable = found if self.unreachable is None else self.unreachable.joined(found)
             self._cut_off(session, text, context, _failure(error, raised), begun)
             if raised is error:
                 raise
@@ -150,7 +190,7 @@ async def _within(timeout: float, replying: Awaitable[T]) -> T:
         except Exception as error:
             broken = error
     if scope.cancel_called or time.perf_counter() - begun > timeout:
-        raise AgentUnavailable(f"the agent did not reply within {timeout:g} s") from broken
+        raise AgentUnavailable(f"the agent did not reply within {timeout:g} s", retryable=False) from broken
     if broken is not None:
         raise broken
     return reply
@@ -161,9 +201,11 @@ def _what_it_means(error: BaseException) -> BaseException:
     if isinstance(error, AgentUnavailable | DeadlinePassed):
         return error
     if isinstance(error, BaseExceptionGroup):
-        parts = list(leaves(error))
-        if all(isinstance(part, AgentUnavailable) for part in parts):
-            return AgentUnavailable("; ".join(dict.fromkeys(map(message_of, parts))))
+        parts = [part for part in leaves(error) if isinstance(part, AgentUnavailable)]
+        if len(parts) == sum(1 for _ in leaves(error)):
+            every = Unreached.of(parts)
+            message = "; ".join(dict.fromkeys(map(message_of, parts)))
+            return AgentUnavailable(message, retry_after=every.retry_after, retryable=every.retryable)
     if isinstance(error, Exception):
         return AgentFailed(f"the agent raised {told(error)}")
     if isinstance(error, anyio.get_cancelled_exc_class()) and not being_cancelled():

@@ -3,7 +3,7 @@
 import math
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, final
@@ -11,7 +11,7 @@ from typing import Any, Final, final
 import anyio
 import attrs
 
-from niceeval.attempt_state import AttemptState, DeadlinePassed
+from niceeval.attempt_state import AttemptState, DeadlinePassed, Unreached
 from niceeval.conversations import sessions_document
 from niceeval.documents import attempt_line
 from niceeval.errors import AgentFailed, AgentUnavailable, RecordError, message_of, told
@@ -30,6 +30,7 @@ __all__ = [
     "overdue",
     "run_body",
     "settle",
+    "timed_out",
 ]
 
 
@@ -43,12 +44,14 @@ class Ending:
         failure: How the agent broke, where the author did not catch it.
         exception: The exception behind either.
         whole: What left the author's code, where that is a group of exceptions.
+        unreached: That the agent could not be reached, where that and nothing else is the error.
     """
 
     error: str | None = None
     failure: str | None = None
     exception: BaseException | None = None
     whole: BaseException | None = None
+    unreached: Unreached | None = None
 
 
 INTERRUPTED: Final = Ending(error="interrupted")
@@ -57,12 +60,13 @@ INTERRUPTED: Final = Ending(error="interrupted")
 @final
 @attrs.frozen
 class Finished:
-    """A closed attempt: its line for the record and what progress displays need."""
+    """A closed attempt: its line for the record and what progress displays need; `tries` are those given up before."""
 
     line: str
     status: str
     duration: float
     reason: str | None
+    tries: int = 0
 
 
 NORMAL: Final = Ending()
@@ -104,6 +108,11 @@ def overdue(state: AttemptState, ending: Ending, timeout: float | None, *, late:
     """
     if timeout is None or not (late or time.perf_counter() - state.log.started > timeout):
         return ending
+    return timed_out(timeout, ending)
+
+
+def timed_out(timeout: float, ending: Ending = NORMAL) -> Ending:
+    """Return the ending of an attempt that took longer than `timeout` seconds, whatever its code made of that."""
     return Ending(f"timed out after {timeout:g} s", exception=ending.exception, whole=ending.whole)
 
 
@@ -124,13 +133,15 @@ def ending_of(error: BaseException) -> Ending:
         return Ending(failure=message_of(loud[0]), exception=loud[0])
     first = others[0]
     if isinstance(first, AgentUnavailable):
-        return Ending(error=f"agent unavailable: {message_of(first)}", exception=first)
+        unreached = [leaf for leaf in others if isinstance(leaf, AgentUnavailable)]
+        alone = Unreached.of(unreached) if len(unreached) == len(others) else None
+        return Ending(error=f"agent unavailable: {message_of(first)}", exception=first, unreached=alone)
     return Ending(error=told(first), exception=first, whole=error)
 
 
 async def settle(state: AttemptState, ending: Ending, timeout: float | None) -> Ending:
     """Wait for the checks that are still being evaluated, as long as the attempt has time; return how it ended then."""
-    if all(entry.done is None or entry.done.is_set() for entry in state.log.entries):
+    if not state.log.awaits or all(entry.done is None or entry.done.is_set() for entry in state.log.entries):
         return ending
     left = math.inf if timeout is None else timeout - (time.perf_counter() - state.log.started)
     with anyio.move_on_after(max(0, left)) as scope:
@@ -146,6 +157,9 @@ def close(
     identity: Mapping[str, Any],
     redactor: Redactor,
     blob: Callable[[bytes], str],
+    *,
+    tries: Sequence[Mapping[str, Any]] = (),
+    duration: float | None = None,
 ) -> Finished:
     """Close the attempt: nothing can be registered or configured any more; fold it and return its line.
 
@@ -155,11 +169,15 @@ def close(
         identity: The first fields of its document: id, eval, case, agent, attempt, style.
         redactor: Replaces secrets.
         blob: Stores large content and returns its digest.
+        tries: Earlier executions that were given up, as they are stored.
+        duration: Seconds that it took, where it ended before now.
     """
     log = state.log
-    duration = time.perf_counter() - log.started
+    if duration is None:
+        duration = time.perf_counter() - log.started
+    head = {**identity, "tries": list(tries)} if tries else identity
     for entry in log.entries:
-        if never_awaited(entry):
+        if entry.barrier is not None and never_awaited(entry):
             log.mistakes.append(
                 f"{entry.file}:{entry.line}: or_stop() was never awaited, so nothing could stop: "
                 "write `await handle.or_stop()`"
@@ -168,14 +186,14 @@ def close(
         log.mistakes.append(f"{file}:{line}: send() was never awaited, so nothing was said: write `await t.send(...)`")
     log.close()
     try:
-        return _written(state, ending, identity, duration, redactor, blob)
+        return _written(state, ending, head, duration, redactor, blob)
     except RecordError:
         raise
     except Exception as error:
         # Such as a match nested too deeply to be described: that is this attempt's end, and nobody else's.
         kept = AttemptState(agent=None, style=log.style, attempt_id=log.attempt_id)
         reason = f"its evidence cannot be written: {told(error)}"
-        return _written(kept, Ending(reason, exception=error), identity, duration, redactor, blob)
+        return _written(kept, Ending(reason, exception=error), head, duration, redactor, blob)
 
 
 def _written(
@@ -206,14 +224,14 @@ def _written(
         head["logs"] = state.logs
     line = attempt_line(head, log, lambda known: sessions_document(state.sessions, known), redactor, blob)
     reason = folded.reason if folded.reason is None else redactor.redact_text(folded.reason)[0]
-    return Finished(line, folded.status, duration, reason)
+    return Finished(line, folded.status, duration, reason, len(identity.get("tries", ())))
 
 
 def _fold(state: AttemptState, ending: Ending) -> Folded:
     log = state.log
     error = ending.error
     if error is None and state.unreachable is not None:
-        error = f"agent unavailable: {state.unreachable}"
+        error = f"agent unavailable: {state.unreachable.message}"
     if error is None and log.mistakes:
         error = "; ".join(dict.fromkeys(log.mistakes))
     parts = list(log.parts())

@@ -1,6 +1,7 @@
 """What is meant to run, and what a display of it is told."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Protocol, Self, final
 
 import attrs
@@ -9,6 +10,7 @@ from niceeval.agents.base import AgentLike
 from niceeval.attempts import Finished
 from niceeval.evals.eval import Eval
 from niceeval.evals.experiments import Experiment
+from niceeval.judge_config import JudgeConfig
 
 __all__ = ["AttemptRef", "Plan", "Progress", "Quiet"]
 
@@ -43,6 +45,8 @@ class Plan:
         resumes: The id of the run that this one goes on with.
         done: Attempts of that run that count and are not run again.
         in_experiments: Whether the experiments come from files, so that the record keeps what they say.
+        judge: The judge of experiments that have none of their own.
+        judge_cache: The folder of the judges' cache, in place of what they say.
     """
 
     evals: tuple[Eval[Any], ...]
@@ -53,6 +57,8 @@ class Plan:
     resumes: str | None = None
     done: frozenset[AttemptRef] = frozenset()
     in_experiments: bool = False
+    judge: JudgeConfig | None = None
+    judge_cache: Path | None = None
 
     @classmethod
     def of_agents(
@@ -99,6 +105,8 @@ class Plan:
             document["exact_attempts"] = True
         if self.in_experiments:
             document["experiments"] = [self._experiment(experiment) for experiment in self.experiments]
+        if self.judge is not None:
+            document["judge"] = self.judge.settings()
         if self.resumes is not None:
             document["resumes"] = self.resumes
         return document
@@ -118,6 +126,18 @@ class Plan:
                         ref = AttemptRef(eval_.id, case_id, experiment.name, attempt)
                         if not self.done or ref not in self.done:
                             yield ref, eval_, case, experiment
+
+    def refs_of(self, experiment: Experiment) -> Iterator[tuple[AttemptRef, Eval[Any], object]]:
+        """Yield every attempt of one experiment that is to run with its eval and case, in order."""
+        for eval_ in self.evals:
+            attempts = self.attempts_of(eval_, experiment)
+            if not attempts:
+                continue
+            for case_id, case in eval_.iter_cases():
+                for attempt in range(1, attempts + 1):
+                    ref = AttemptRef(eval_.id, case_id, experiment.name, attempt)
+                    if not self.done or ref not in self.done:
+                        yield ref, eval_, case
 
 
 def _planned(eval_: Eval[Any]) -> dict[str, Any]:
@@ -155,6 +175,12 @@ class Progress(Protocol):
     def came_late(self, mistake: str) -> None:
         """Something was checked or configured after its attempt had ended, so that it is in no result."""
 
+    def complained(self, text: str) -> None:
+        """Something went wrong that is in no result, such as the teardown of an experiment: the run is not in order."""
+
+    def noted(self, text: str) -> None:
+        """Something is worth knowing at the end, such as a budget that could not be watched; the run is in order."""
+
 
 class Quiet:
     """A display that shows nothing."""
@@ -175,4 +201,10 @@ class Quiet:
         """Show nothing."""
 
     def came_late(self, mistake: str) -> None:
+        """Show nothing."""
+
+    def complained(self, text: str) -> None:
+        """Show nothing."""
+
+    def noted(self, text: str) -> None:
         """Show nothing."""

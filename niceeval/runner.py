@@ -1,35 +1,35 @@
 """The runner: a plan's attempts, each in a task of its own, bounded, written one line each as they end."""
 
-import contextvars
 import hashlib
 import os
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, final
 
 import anyio
-import anyio.abc
 
 from niceeval.agents.base import Agent
 from niceeval.agents.function import as_agent
 from niceeval.agents.resolve import resolve_agent
-from niceeval.attempt_state import AttemptState
-from niceeval.attempts import INTERRUPTED, Ending, Finished, close, run_body
-from niceeval.context import EvalContext
+from niceeval.dispatch import Dispatcher
 from niceeval.errors import EvalLoadError, RecordError
-from niceeval.evals.eval import Eval
-from niceeval.evals.experiments import Experiment
+from niceeval.evals.experiments import Budget, Experiment
+from niceeval.evals.limits import amount_above_zero, whole_number
+from niceeval.interruption import Interruption
+from niceeval.lanes import Limits
 from niceeval.plans import AttemptRef, Plan, Progress, Quiet
 from niceeval.record.run import RunResult
 from niceeval.record.write import MemoryWriter, RunWriter
-from niceeval.redaction import current_redactor, growing_redactor
-from niceeval.tasks import Start, task_group
+from niceeval.redaction import current_redactor
+from niceeval.retries import Backoff
+from niceeval.tasks import task_group
+from niceeval.trials import close_and_append
 
-__all__ = ["AttemptRef", "Plan", "Progress", "Quiet", "execute"]
+__all__ = ["AttemptRef", "Backoff", "Plan", "Progress", "Quiet", "close_and_append", "execute"]
 
-CHECK_CAP: Final = 20
-"""How many asynchronous checks are awaited at a time, whatever the concurrency of attempts."""
+GRACE: Final = 0.75
+"""Seconds that attempts have to end when the run is interrupted, before they are written as they are."""
+_LOOK: Final = 0.02
 
 
 async def execute(
@@ -39,18 +39,34 @@ async def execute(
     timeout: float | None,
     writer: RunWriter | MemoryWriter,
     progress: Progress | None = None,
+    retries: int = 0,
+    stop_after: int | None = None,
+    budget: Budget | None = None,
+    backoff: Backoff | None = None,
+    interruption: Interruption | None = None,
 ) -> RunResult:
     """Run a plan's attempts and seal the run.
 
-    An attempt's crash, timeout or authoring mistake is its result and nobody else's. When the run is cancelled,
-    attempts in flight are written as interrupted with the evidence they have, and the run is sealed as interrupted.
+    An attempt's crash, timeout or authoring mistake is its result and nobody else's. Experiments run side by side:
+    what is started next belongs to the one with the fewest attempts in flight.
+
+    When the run is cancelled, attempts in flight are written as interrupted with the evidence they have, and the run is
+    sealed as interrupted; so it is where attempts do not heed the cancellation within `GRACE` seconds, which are waited
+    for nevertheless. A run that stops early, such as for a budget, lets attempts in flight go on to their end, and is
+    sealed as interrupted with the reason.
 
     Args:
         plan: What to run.
-        concurrency: How many attempts run at a time, at least 1.
-        timeout: Seconds that each attempt may take; None for no limit.
+        concurrency: How many attempts run at a time, at least 1; an experiment may have a lower limit of its own.
+        timeout: Seconds that each attempt may take, unless its experiment says; None for no limit.
         writer: Where attempts are written.
         progress: Told what happens.
+        retries: How often an attempt is tried again where its agent could not be reached, 0 or more, unless its
+            experiment says.
+        stop_after: After how many failed or errored attempts nothing more is started; None for no limit.
+        budget: What the run may use; experiments may have budgets of their own besides.
+        backoff: How long to wait before the next try.
+        interruption: The way out of a process that must end although attempts do not.
 
     Returns:
         The sealed run.
@@ -58,18 +74,38 @@ async def execute(
     Raises:
         RecordError: An attempt could not be written; what was written before is kept.
     """
-    run = _Run(writer, timeout, progress or Quiet(), plan.declared_secrets)
-    made = {experiment.name: _agent_of(experiment) for experiment in plan.experiments}
-    run.progress.plan_ready(plan, writer.id)
-    status = "interrupted"
+    limits = Limits(
+        concurrency=concurrency,
+        timeout=timeout,
+        retries=retries,
+        stop_after=stop_after,
+        budget=budget,
+        backoff=backoff or Backoff(),
+    )
+    agents = [_agent_of(experiment) for experiment in plan.experiments]
+    shown = progress or Quiet()
+    run = Dispatcher(plan, agents, limits, writer, shown)
+    end = _End(run, writer, interruption)
+    shown.plan_ready(plan, writer.id)
     try:
-        async with anyio.create_task_group() as checks, task_group() as start:
-            run.spawn_into(checks)
-            await run.attempts(plan, made, start, concurrency)
-        if run.broken is None and run.complete:
-            status = "sealed"
+        async with anyio.create_task_group() as watch:
+            watch.start_soon(end.lose_patience)
+            try:
+                async with anyio.create_task_group() as checks, task_group() as start:
+                    await run.run(checks, start)
+            finally:
+                end.patience.cancel()
     finally:
-        _seal(writer, status, run.broken)
+        run.give_up()
+        try:
+            end.seal()
+        finally:
+            await run.judges.aclose()
+            await run.hooks.tear_down_rest()
+            end.over()
+    if run.broken is not None:
+        raise run.broken
+    run.stops.say_what_was_not_counted()
     return RunResult.from_writer(writer)
 
 
@@ -80,124 +116,59 @@ def _agent_of(experiment: Experiment) -> Agent | None:
     return as_agent(resolve_agent(agent) if isinstance(agent, str) else agent)
 
 
-def _seal(writer: RunWriter | MemoryWriter, status: Any, broken: RecordError | None) -> None:
-    """Seal the run; where writing failed before, that error is the one to raise."""
-    try:
-        writer.seal(status)
-    except RecordError:
-        if broken is None:
-            raise
-    if broken is not None:
-        raise broken
-
-
 @final
-class _Run:
-    """What the attempts of one run share."""
+class _End:
+    """How a run is sealed once, in order or since it was interrupted and does not end."""
 
-    def __init__(
-        self, writer: RunWriter | MemoryWriter, timeout: float | None, progress: Progress, declared: tuple[str, ...]
-    ) -> None:
-        self.writer = writer
-        self.timeout = timeout
-        self.progress = progress
-        self.declared = declared
-        self.broken: RecordError | None = None
-        self._checks: anyio.abc.TaskGroup | None = None
-        self._cap: anyio.CapacityLimiter | None = None
-        self._ids = f"{secrets.token_hex(4)}"
-        self._started = self._in_flight = 0
-        self._stopping = False
-        self.complete = False
+    def __init__(self, run: Dispatcher, writer: RunWriter | MemoryWriter, interruption: Interruption | None) -> None:
+        self._run = run
+        self._writer = writer
+        self._interruption = interruption
+        self._sealed = False
+        self.patience = anyio.CancelScope(shield=True)
+        if interruption is not None:
+            interruption.watch(self)
 
-    def spawn_into(self, checks: anyio.abc.TaskGroup) -> None:
-        """Let asynchronous checks run in this task group, under their own cap."""
-        self._checks = checks
-
-    def spawn(self, work: Any) -> None:
-        """Start one asynchronous check."""
-        assert self._checks is not None
-        if self._cap is None:
-            self._cap = anyio.CapacityLimiter(CHECK_CAP)
-        self._checks.start_soon(_capped, self._cap, work)
-
-    async def attempts(self, plan: Plan, agents: Mapping[str, Agent | None], start: Start, concurrency: int) -> None:
-        """Run all attempts of a plan, so many at a time: each that ends starts the next, in a fresh context."""
-        todo, outside, ended = plan.refs(), contextvars.copy_context(), anyio.Event()
-
-        def proceed() -> None:
-            item = None if self._stopping or self.broken is not None else next(todo, None)
-            if item is None:
-                if not self._in_flight:
-                    ended.set()
-                return
-            ref, eval_, case, experiment = item
-            self._in_flight += 1
-            outside.run(start, self.attempt(ref, eval_, case, experiment, agents[experiment.name], proceed))
-
-        for _ in range(min(concurrency, plan.size)):
-            proceed()
+    def seal(self) -> None:
+        """Write the run's last status; where writing failed before, that error is the one to raise."""
+        if self._sealed:
+            return
+        self._sealed = True
         try:
-            await ended.wait()
-        except BaseException:
-            # Before any attempt in flight learns of the cancellation, so that none starts another.
-            self._stopping = True
-            raise
-        self.complete = not self._stopping
-
-    async def attempt(
-        self,
-        ref: AttemptRef,
-        eval_: Eval[Any],
-        case: object,
-        experiment: Experiment,
-        agent: Agent | None,
-        proceed: Callable[[], None],
-    ) -> None:
-        """Run one attempt and write it, however it ends."""
-        self._started += 1
-        state = AttemptState(
-            agent=agent,
-            style=eval_.style,
-            attempt_id=f"{self._ids}{self._started:04x}",
-            attempt=ref.attempt,
-            model=experiment.model,
-            flags=experiment.flags,
-            timeout=self.timeout,
-        )
-        state.log.spawn = self.spawn
-        state.log.late = self.progress.came_late
-        state.log.redactor = growing_redactor(self.declared)
-        self.progress.attempt_started(ref)
-        t = EvalContext(state)
-        try:
-            ending = await run_body(state, lambda: eval_(t, case) if eval_.has_cases else eval_(t), self.timeout)
-        except BaseException:
-            # A cancellation of the run or Ctrl-C: nothing else gets out of run_body.
-            self._stopping = True
-            self._write(ref, state, INTERRUPTED)
-            raise
-        else:
-            # Code that swallowed the run's cancellation: what it skipped by that nobody knows.
-            cut_off = self._stopping and ending.error is None
-            self._write(ref, state, INTERRUPTED if cut_off else ending)
-        finally:
-            self._in_flight -= 1
-            proceed()
-
-    def _write(self, ref: AttemptRef, state: AttemptState, ending: Ending) -> None:
-        finished = None
-        try:
-            finished = close_and_append(self.writer, state, ending, ref)
+            self._writer.seal("sealed" if self._run.complete else "interrupted", stopped=self._run.stops.reason)
         except RecordError as error:
-            self.broken = self.broken or error
-        if finished is not None:
-            self.progress.attempt_finished(ref, finished)
+            self._run.broken = self._run.broken or error
 
+    def over(self, *, given_up: bool = False) -> None:
+        """Let the process end, if that is what somebody waits for."""
+        if self._interruption is not None:
+            self._interruption.given_up |= given_up
+            self._interruption.over.set()
 
-async def _capped(cap: anyio.CapacityLimiter, work: Any) -> None:
-    async with cap:
-        await work()
+    @property
+    def tearing_down(self) -> bool:
+        """Whether a teardown is going on."""
+        return self._run.tearing_down
+
+    def give_up(self) -> None:
+        """Write what is in flight as interrupted, and seal."""
+        self._run.give_up()
+        self.seal()
+
+    def tear_down(self) -> None:
+        """Call the teardowns that have not been called, in an event loop of their own."""
+        anyio.run(self._run.hooks.tear_down_rest)
+
+    async def lose_patience(self) -> None:
+        """Once the run is interrupted, or only code goes on whose time was up, wait a little, and seal it as it is."""
+        with self.patience:
+            await self._run.ending.wait()
+            await anyio.sleep(GRACE)
+            while self.tearing_down:
+                await anyio.sleep(_LOOK)
+            self.give_up()
+            await self._run.hooks.tear_down_rest()
+            self.over(given_up=True)
 
 
 def attempt_id(run_id: str, ref: AttemptRef) -> str:
@@ -206,36 +177,19 @@ def attempt_id(run_id: str, ref: AttemptRef) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def close_and_append(
-    writer: RunWriter | MemoryWriter, state: AttemptState, ending: Ending, ref: AttemptRef
-) -> Finished:
-    """Close an attempt and write its line."""
-    identity = {
-        "id": state.log.attempt_id,
-        "eval": ref.eval_id,
-        "case": ref.case_id,
-        "agent": ref.agent,
-        "attempt": ref.attempt,
-        "style": state.log.style,
-    }
-    finished = close(state, ending, identity, state.log.redactor(), writer.blob)
-    writer.append(finished.line)
-    return finished
-
-
-def require_limits(*, attempts: object = 1, concurrency: object = 1, timeout: object = None) -> None:
+def require_limits(
+    *, attempts: object = 1, concurrency: object = 1, timeout: object = None, retries: object = 0
+) -> None:
     """Refuse limits that make no sense, with a sentence.
 
     Raises:
-        ValueError: A limit is not a positive number.
+        ValueError: A limit is not a number in its range.
     """
-    for name, value in (("attempts", attempts), ("concurrency", concurrency)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} is a whole number of at least 1, got {value!r}")
-    if timeout is None:
-        return
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
-        raise ValueError(f"timeout is a number of seconds above 0, got {timeout!r}")
+    for name, value, least in (("attempts", attempts, 1), ("concurrency", concurrency, 1), ("retries", retries, 0)):
+        if value is None:
+            raise ValueError(f"{name} is a whole number of at least {least}, got None")
+        whole_number(name, value, least=least)
+    amount_above_zero("timeout", timeout, "seconds")
 
 
 def writer_for(

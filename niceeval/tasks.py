@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import anyio
 import anyio.abc
 
-__all__ = ["Start", "task_group"]
+__all__ = ["Start", "capped", "task_group"]
 
 Start: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -44,3 +44,17 @@ def _start_in(tasks: anyio.abc.TaskGroup, work: Coroutine[Any, Any, None]) -> No
         await work
 
     tasks.start_soon(run)
+
+
+def capped(tasks: anyio.abc.TaskGroup, most: int) -> Callable[[Callable[[], Coroutine[Any, Any, None]]], None]:
+    """Return what starts work in a task group, of which only so many pieces go on at a time."""
+    cap = anyio.CapacityLimiter(most)
+
+    async def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        async with cap:
+            await work()
+
+    def start(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        tasks.start_soon(run, work)
+
+    return start

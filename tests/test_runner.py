@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -26,6 +27,7 @@ from niceeval import (
     run_eval,
 )
 from niceeval.attempts import Finished
+from niceeval.evals.experiments import Experiment
 from niceeval.record import Record
 from niceeval.record.write import MemoryWriter, RunWriter
 from niceeval.runner import AttemptRef, Plan, execute
@@ -55,6 +57,111 @@ async def test_no_more_attempts_than_asked_for_are_in_flight(concurrency: int) -
     result = await run_eval(test, agent=agent, concurrency=concurrency)
     assert result.statuses == {"passed": 40}
     assert most == min(concurrency, 40)
+
+
+async def counted(name: str, now: Counter[str], most: Counter[str], message: str) -> str:
+    now[name] += 1
+    most[name] = max(most[name], now[name])
+    now["all"] += 1
+    most["all"] = max(most["all"], now["all"])
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()
+    now[name] -= 1
+    now["all"] -= 1
+    return message
+
+
+async def test_an_experiment_may_have_a_lower_limit_than_the_run() -> None:
+    now: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+    limits = {"one": 1, "two": 2, "free": None, "many": 90}
+    experiments = tuple(
+        Experiment(name=name, agent=partial(counted, name, now, most), concurrency=limit)
+        for name, limit in limits.items()
+    )
+
+    @define_eval(cases=range(30))
+    async def test(t: EvalContext, case: int) -> None:
+        turn = await t.send(str(case))
+        t.check(turn.message, equals(str(case)))
+
+    plan = Plan((test,), experiments)
+    result = await execute(plan, concurrency=8, timeout=None, writer=MemoryWriter(plan.header()))
+    assert (result.status, result.statuses) == ("sealed", {"passed": 120})
+    assert (most["one"], most["two"], most["all"]) == (1, 2, 8)
+    assert most["free"] <= 8
+    assert most["many"] <= 8
+
+
+async def test_a_slow_experiment_does_not_starve_the_others() -> None:
+    ended: list[str] = []
+    others = anyio.Event()
+
+    async def slow(message: str) -> str:
+        await others.wait()
+        return message
+
+    async def fast(message: str) -> str:
+        await anyio.lowlevel.checkpoint()
+        ended.append(message)
+        if len(ended) == 40:
+            others.set()
+        return message
+
+    @define_eval(cases=range(40))
+    async def test(t: EvalContext, case: int) -> None:
+        turn = await t.send(str(case))
+        t.check(turn.message, equals(str(case)))
+
+    plan = Plan((test,), (Experiment(name="slow", agent=slow), Experiment(name="fast", agent=fast)))
+    with anyio.fail_after(30):
+        result = await execute(plan, concurrency=4, timeout=None, writer=MemoryWriter(plan.header()))
+    assert result.statuses == {"passed": 80}
+    assert sorted(ended, key=int) == [str(case) for case in range(40)]
+
+
+async def test_an_experiment_runs_in_the_order_of_the_plan_with_its_own_time() -> None:
+    seen: list[str] = []
+
+    async def agent(message: str, ctx: AgentContext) -> str:
+        seen.append(f"{ctx.model} {message} {ctx.attempt}")
+        if ctx.model == "hasty":
+            await anyio.sleep_forever()
+        return message
+
+    async def body(t: EvalContext, case: str) -> None:
+        turn = await t.send(case)
+        t.check(turn.message, equals(case))
+
+    evals = tuple(define_eval(name, test=body, cases={"a": f"{name}a", "b": f"{name}b"}) for name in "xy")
+    experiments = (
+        Experiment(name="1", model="hasty", agent=agent, timeout=0.01, attempts=1),
+        Experiment(name="2", model="calm", agent=agent),
+    )
+    plan = Plan(evals, experiments, 2)
+    result = await execute(plan, concurrency=1, timeout=30, writer=MemoryWriter(plan.header()))
+    assert [each for each in seen if each.startswith("calm")] == [
+        f"calm {name}{case} {number}" for name in "xy" for case in "ab" for number in (1, 2)
+    ]
+    assert [attempt.reason for attempt in result.attempts if attempt.agent == "1"] == ["timed out after 0.01 s"] * 4
+    assert result.statuses == {"errored": 4, "passed": 8}
+
+
+async def test_what_a_resumed_run_has_done_is_not_run_again() -> None:
+    ran: list[int] = []
+
+    @define_eval(id="many", cases=range(6))
+    async def test(t: EvalContext, case: int) -> None:
+        ran.append(case)
+        t.check(case, equals(case))
+
+    done = frozenset(AttemptRef("many", str(case), "", 1) for case in (0, 2, 5))
+    plan = Plan((test,), done=done)
+    result = await execute(plan, concurrency=1, timeout=None, writer=MemoryWriter(plan.header()))
+    assert (ran, result.status, result.planned) == ([1, 3, 4], "sealed", 6)
+    whole = Plan((test,), done=frozenset(AttemptRef("many", str(case), "", 1) for case in range(6)))
+    result = await execute(whole, concurrency=1, timeout=None, writer=MemoryWriter(whole.header()))
+    assert (result.status, len(result.attempts)) == ("sealed", 0)
 
 
 async def test_asynchronous_checks_have_a_bound_of_their_own() -> None:
@@ -188,6 +295,12 @@ async def test_every_attempt_of_the_plan_is_there_once(tmp_path: Path) -> None:
         def came_late(self, mistake: str) -> None:
             pass
 
+        def complained(self, text: str) -> None:
+            pass
+
+        def noted(self, text: str) -> None:
+            pass
+
     writer = RunWriter.create(tmp_path, plan.header())
     result = await execute(plan, concurrency=4, timeout=None, writer=writer, progress=Heard())
     assert (result.planned, len(result.attempts)) == (12, 12)
@@ -219,8 +332,8 @@ class Failing:
         self.left -= 1
         self.inner.append(line)
 
-    def seal(self, status: Any = "sealed") -> None:
-        self.inner.seal(status)
+    def seal(self, status: Any = "sealed", *, stopped: str | None = None) -> None:
+        self.inner.seal(status, stopped=stopped)
 
 
 async def test_a_run_that_cannot_be_written_ends_with_that_error() -> None:
@@ -352,3 +465,22 @@ async def test_thousands_of_cases_take_no_memory_of_their_own(tmp_path: Path) ->
 
 async def echo(message: str) -> str:
     return message
+
+
+async def test_what_an_agent_does_to_its_flags_stays_in_its_attempt() -> None:
+    seen: list[Any] = []
+
+    async def agent(message: str, ctx: AgentContext) -> str:
+        seen.append(list(ctx.flags["tools"]))
+        ctx.flags["tools"].append(message)
+        return message
+
+    @define_eval(cases={"a": 1, "b": 2})
+    async def test(t: EvalContext, case: int) -> None:
+        turn = await t.send(f"case {case}")
+        t.check(turn.message, includes("case"))
+
+    experiment = Experiment(name="one", agent=agent, flags={"tools": ["search"]})
+    plan = Plan((test,), (experiment,), 2)
+    await execute(plan, concurrency=1, timeout=None, writer=MemoryWriter(plan.header()))
+    assert seen == [["search"]] * 4

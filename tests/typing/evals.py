@@ -42,6 +42,17 @@ def orders() -> dict[str, Order]:
 async def provided_by_id(t: EvalContext, case: Order) -> None: ...
 
 
+def prepare(t: EvalContext, case: Order) -> None: ...
+
+
+@define_eval(cases=[Order("1")], attempts=3, min_rate=0.9, setup=prepare, teardown=lambda t: None, tags=("slow",))
+async def limited(t: EvalContext, case: Order) -> None: ...
+
+
+@define_score_eval(attempts=3, teardown=lambda t: None)
+async def limited_scores(t: EvalContext) -> None: ...
+
+
 called = define_eval("called", test=listed.fn, cases=[Order("1")])
 
 
@@ -51,6 +62,8 @@ def inferred() -> None:
     assert_type(mapped, Eval[Order])
     assert_type(listed, Eval[Order])
     assert_type(provided, Eval[Order])
+    assert_type(limited, Eval[Order])
+    assert_type(limited_scores, Eval[None])
     assert_type(provided_by_id, Eval[Order])
     assert_type(load_cases("cases.jsonl"), list[dict[str, Any]])
     assert_type(load_cases("cases.jsonl", Order), list[Order])

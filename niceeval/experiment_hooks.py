@@ -1,0 +1,66 @@
+"""Setup and teardown of the experiments of one run: each once, the teardown always reached."""
+
+from collections.abc import Callable, Sequence
+from typing import final
+
+from niceeval.attempts import Ending
+from niceeval.errors import told
+from niceeval.hooks import call_hook, torn_down
+from niceeval.lanes import Lane
+from niceeval.plans import Progress
+from niceeval.signals import interrupts
+
+__all__ = ["ExperimentHooks"]
+
+
+@final
+class ExperimentHooks:
+    """Sets experiments up and tears them down.
+
+    Args:
+        lanes: The experiments, in the plan's order.
+        progress: Told of a teardown that goes wrong.
+        clean: Takes secrets out of a sentence.
+    """
+
+    def __init__(self, lanes: Sequence[Lane], progress: Progress, clean: Callable[[str], str]) -> None:
+        self._lanes = lanes
+        self._progress = progress
+        self._clean = clean
+        self._busy = 0
+
+    @property
+    def tearing_down(self) -> bool:
+        """Whether a teardown is going on."""
+        return self._busy > 0
+
+    async def set_up(self, lane: Lane) -> None:
+        """Call an experiment's setup; where it fails, so does every attempt, before its agent is called."""
+        experiment = lane.experiment
+        assert experiment.setup is not None
+        try:
+            await call_hook(experiment.setup, experiment)
+        except BaseException as error:
+            if interrupts(error):
+                raise
+            lane.failure = Ending(f"setup of {lane.name} failed: {told(error)}", exception=error)
+
+    async def tear_down(self, lane: Lane) -> None:
+        """Call an experiment's teardown, unless that has happened already."""
+        experiment = lane.experiment
+        hook = experiment.teardown
+        if not lane.begun or hook is None:
+            return
+        lane.begun = False
+        self._busy += 1
+        try:
+            problem = await torn_down(lambda: call_hook(hook, experiment))
+        finally:
+            self._busy -= 1
+        if problem is not None:
+            self._progress.complained(self._clean(f"teardown of {lane.name} {problem.text}"))
+
+    async def tear_down_rest(self) -> None:
+        """Call every teardown that has not been called, in reverse."""
+        for lane in reversed(self._lanes):
+            await self.tear_down(lane)
