@@ -14,7 +14,7 @@ from niceeval.evals.importing import Imported, LoadProblem, import_file
 from niceeval.evals.rows import shown
 from niceeval.evals.select import full_id
 
-__all__ = ["Discovery", "LoadProblem", "discover"]
+__all__ = ["Discovery", "LoadProblem", "discover", "is_eval_file", "nearest", "walked"]
 
 _PREFIX, _SUFFIX = "eval_", "_eval"
 
@@ -33,7 +33,7 @@ class Discovery:
         return tuple(problem for problem in self.problems if problem.fatal)
 
 
-def discover(paths: Sequence[str | Path]) -> Discovery:
+def discover(paths: Sequence[str | Path], *, below: Path | None = None) -> Discovery:
     r"""Collect the evals of files and folders.
 
     A folder gives its `eval_*.py` and `*_eval.py`, in all folders below except hidden ones, `__pycache__` and virtual
@@ -42,6 +42,7 @@ def discover(paths: Sequence[str | Path]) -> Discovery:
 
     Args:
         paths: files and folders, relative to the working directory. A file found twice is read once.
+        below: a folder that holds the files among them, from which their ids count as if the folder had been given.
 
     Returns:
         The evals in the order of their files and lines, and the problems; a file that fails does not stop the others.
@@ -60,7 +61,7 @@ def discover(paths: Sequence[str | Path]) -> Discovery:
     found: list[Eval[Any]] = []
     taken: set[Path] = set()
     for path in map(Path, paths):
-        for file, path_id in _files(path, problems):
+        for file, path_id in _files(path, problems, below):
             real = file.resolve()
             if real in taken:
                 continue
@@ -74,19 +75,37 @@ def discover(paths: Sequence[str | Path]) -> Discovery:
     return Discovery(tuple(usable), tuple(problems), tuple(empty))
 
 
-def _files(path: Path, problems: list[LoadProblem]) -> Iterator[tuple[Path, str]]:
+def _files(path: Path, problems: list[LoadProblem], below: Path | None) -> Iterator[tuple[Path, str]]:
     """The files that a path leads to, each with the first part of its ids."""
     if path.is_dir():
-        for file in sorted(_walk(path, set())):
-            below = file.relative_to(path)
-            yield file, "/".join([*below.parts[:-1], _bare(below.stem)])
+        for file in sorted(file for file in walked(path) if is_eval_file(file)):
+            yield file, _path_id(file, path)
     elif path.is_file() and path.suffix == ".py":
-        yield path, _bare(path.stem)
+        yield path, _path_id(path, below or path.parent)
     elif path.exists():
         problems.append(LoadProblem(str(path), None, "is not a Python file; give a .py file or a folder", fatal=True))
     else:
-        text = f"does not exist{_nearest(path)}"
+        text = f"does not exist{nearest(path)}"
         problems.append(LoadProblem(str(path), None, text, fatal=True))
+
+
+def is_eval_file(file: Path) -> bool:
+    """Tell whether a folder gives this file: ``eval_*.py`` and ``*_eval.py``.
+
+    >>> [is_eval_file(Path(name)) for name in ("eval_orders.py", "orders_eval.py", "orders.py", "eval_.py")]
+    [True, True, False, False]
+    """
+    return file.suffix == ".py" and _bare(file.stem) != file.stem
+
+
+def _path_id(file: Path, folder: Path) -> str:
+    below = file.relative_to(folder)
+    return "/".join([*below.parts[:-1], _bare(below.stem)])
+
+
+def walked(folder: Path) -> Iterator[Path]:
+    """Yield the Python files in a folder and below, without hidden ones, `__pycache__` and virtual environments."""
+    yield from _walk(folder, set())
 
 
 def _walk(folder: Path, seen: set[Path]) -> Iterator[Path]:
@@ -99,7 +118,7 @@ def _walk(folder: Path, seen: set[Path]) -> Iterator[Path]:
             skipped = entry.name.startswith(".") or entry.name == "__pycache__" or (entry / "pyvenv.cfg").exists()
             if not skipped:
                 yield from _walk(entry, seen)
-        elif entry.suffix == ".py" and _bare(entry.stem) != entry.stem and not entry.name.startswith("."):
+        elif entry.suffix == ".py" and not entry.name.startswith("."):
             yield entry
 
 
@@ -107,7 +126,8 @@ def _bare(stem: str) -> str:
     return stem.removeprefix(_PREFIX).removesuffix(_SUFFIX) or stem
 
 
-def _nearest(path: Path) -> str:
+def nearest(path: Path) -> str:
+    """Return what to say after "does not exist": the nearest name that does, or where it was looked for."""
     try:
         names = os.listdir(path.parent)
     except OSError:

@@ -1,7 +1,7 @@
 """The `-k` expression: which ids take part."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import attrs
@@ -9,7 +9,7 @@ import attrs
 from niceeval.errors import ConfigError
 from niceeval.evals.eval import Eval
 
-__all__ = ["full_id", "matches_expression", "selected"]
+__all__ = ["Test", "full_id", "limited", "matches_expression", "narrowed", "selected", "tagged"]
 
 Test: TypeAlias = Callable[[str], bool]
 
@@ -29,12 +29,13 @@ def full_id(eval_id: str, case_id: str | None) -> str:
     return eval_id if case_id is None else f"{eval_id}[{case_id}]"
 
 
-def matches_expression(expr: str) -> Test:
+def matches_expression(expr: str, *, what: str = "the -k expression") -> Test:
     """Compile a `-k` expression into a test of ids.
 
     Args:
         expr: words joined by `and`, `or`, `not` and parentheses. A word holds where it is part of the id, whatever its
             case; quotes keep a word with spaces or parentheses together.
+        what: what sentences call it.
 
     Returns:
         A function that says whether an id is selected.
@@ -49,23 +50,40 @@ def matches_expression(expr: str) -> Test:
 
     """
     if not expr.strip():
-        raise ConfigError("the -k expression is empty; give a part of an id, such as -k refunded, or leave -k out")
-    reader = _Reader(expr)
+        raise ConfigError(f"{what} is empty; give a part of an id, such as refunded, or leave it out")
+    reader = _Reader(expr, what)
     try:
         test = reader.any_of()
         reader.end()
         test("")
     except RecursionError:
-        raise ConfigError("the -k expression is nested too deeply; use fewer parentheses") from None
+        raise ConfigError(f"{what} is nested too deeply; use fewer parentheses") from None
     return lambda name: test(name.casefold())
 
 
 def selected(evals: Iterable[Eval[Any]], wanted: Test) -> Iterator[Eval[Any]]:
     """Yield the evals with at least one selected id, each narrowed to its selected cases."""
+    return narrowed(evals, lambda eval_id, case_id: wanted(full_id(eval_id, case_id)))
+
+
+def narrowed(evals: Iterable[Eval[Any]], wanted: Callable[[str, str | None], bool]) -> Iterator[Eval[Any]]:
+    """Yield the evals with at least one wanted case, each narrowed to those; without cases, it is asked for None."""
     for eval_ in evals:
-        ids = [case_id for case_id, _ in eval_.iter_cases() if wanted(full_id(eval_.id, case_id))]
+        ids = [case_id for case_id, _ in eval_.iter_cases() if wanted(eval_.id, case_id)]
         if ids:
-            yield eval_ if len(ids) == len(eval_.iter_cases()) else eval_.only([i for i in ids if i is not None])
+            yield eval_ if len(ids) == len(eval_.iter_cases()) else eval_.only({i for i in ids if i is not None})
+
+
+def tagged(evals: Iterable[Eval[Any]], tags: Collection[str]) -> Iterator[Eval[Any]]:
+    """Yield the evals that have any of these tags."""
+    return (eval_ for eval_ in evals if not set(tags).isdisjoint(eval_.tags))
+
+
+def limited(evals: Iterable[Eval[Any]], most: int) -> Iterator[Eval[Any]]:
+    """Yield the evals, each narrowed to its first `most` cases."""
+    for eval_ in evals:
+        cases = eval_.iter_cases()
+        yield eval_ if len(cases) <= most else eval_.only({case_id or "" for case_id, _ in cases[:most]})
 
 
 @attrs.frozen
@@ -78,9 +96,10 @@ class _Token:
 class _Reader:
     """Recursive descent over `or`, `and`, `not`, parentheses and words; every level is one closure."""
 
-    def __init__(self, expr: str) -> None:
+    def __init__(self, expr: str, what: str) -> None:
         self._expr = expr
-        self._tokens = list(_tokens(expr))
+        self._what = what
+        self._tokens = list(_tokens(expr, what))
         self._next = 0
 
     def any_of(self) -> Test:
@@ -130,25 +149,25 @@ class _Reader:
             found, column = repr(token.text), token.column
         else:
             found, column = "the end", len(self._expr) + 1
-        return _refusal(self._expr, column, f"expected {wanted}, found {found}")
+        return _refusal(self._what, self._expr, column, f"expected {wanted}, found {found}")
 
 
-def _tokens(expr: str) -> Iterator[_Token]:
+def _tokens(expr: str, what: str) -> Iterator[_Token]:
     for found in _TOKEN.finditer(expr.rstrip()):
         kind = found.lastgroup or "bad"
         text, column = found[kind], found.start(kind) + 1
         if kind == "bad":
-            raise _refusal(expr, column, f"the quote {text} is never closed")
+            raise _refusal(what, expr, column, f"the quote {text} is never closed")
         if kind == "paren" or (kind == "word" and text in {"and", "or", "not"}):
             yield _Token(text, text, column)
         elif not text:
-            raise _refusal(expr, column, "an empty word is part of every id")
+            raise _refusal(what, expr, column, "an empty word is part of every id")
         else:
             yield _Token("word", text, column)
 
 
-def _refusal(expr: str, column: int, why: str) -> ConfigError:
+def _refusal(what: str, expr: str, column: int, why: str) -> ConfigError:
     return ConfigError(
-        f"the -k expression {expr!r} cannot be read at column {column}: {why}; "
+        f"{what} {expr!r} cannot be read at column {column}: {why}; "
         "write for example: orders and not (refunded or cancelled)"
     )
