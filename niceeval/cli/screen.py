@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any, TextIO
 
 import attrs
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from niceeval.cli.text import paragraph
 
-__all__ = ["Screen", "Symbols", "complain", "open_screen"]
+__all__ = ["Screen", "Symbols", "complain", "open_screen", "printed_aside"]
 
 _NARROWEST, _WIDEST, _USUAL = 40, 100, 80
 
@@ -33,45 +34,74 @@ class Symbols:
 _ASCII = Symbols(failed="x", done="#", left="-", times="x", gives="->", at_least=">=", cut="~")
 
 
+class _Console(Console):
+    """A console that leaves it to the caller what a closed pipe means, whatever version of rich it is."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
 @attrs.frozen
 class Screen:
     """Where a report goes.
 
     Attributes:
         console: Writes the lines.
-        width: The most cells a line may take.
+        terminal: Whether somebody sees them on a terminal.
         live: Whether lines can be redrawn.
         symbols: What the encoding can write.
 
     """
 
     console: Console
-    width: int
+    terminal: bool
     live: bool
     symbols: Symbols
 
+    @property
+    def width(self) -> int:
+        """The most cells a line may take: as wide as the terminal is now, within reason."""
+        return min(max(self.console.width, _NARROWEST), _WIDEST) if self.terminal else _USUAL
+
     def write(self, lines: Iterable[Text]) -> None:
-        """Write lines, each on its own; what is too long is left to the terminal."""
-        for each in lines:
-            if self.symbols.cut != "…" and "…" in each.plain:
-                each.plain = each.plain.replace("…", self.symbols.cut)
-            self.console.print(each, soft_wrap=True, end="\n")
+        """Write lines, each on its own; what is too long is left to the terminal.
+
+        Raises:
+            OSError: Nobody reads them any more.
+        """
+        if self.terminal or not self.console.no_color:
+            for each in lines:
+                self.console.print(self.written(each), soft_wrap=True, end="\n")
+            return
+        try:
+            for each in lines:
+                self.console.file.write(f"{self.written(each).plain}\n")
+        finally:
+            self.console.file.flush()
+
+    def written(self, text: Text) -> Text:
+        """Return a line with a mark that the encoding can write where it was cut."""
+        if self.symbols.cut != "…" and "…" in text.plain:
+            text.plain = text.plain.replace("…", self.symbols.cut)
+        return text
 
 
 def open_screen(stream: TextIO | None = None) -> Screen:
     """Look at a stream, standard output by default.
 
-    Colour needs a terminal (or `FORCE_COLOR`) and no `NO_COLOR`; redrawing needs a terminal that is not `dumb`.
+    Colour needs a terminal (or `FORCE_COLOR`) and no `NO_COLOR`; redrawing needs a terminal that is not `dumb`, and
+    no `CI`, where terminals are logs.
     """
     stream = sys.stdout if stream is None else stream
     reconfigure: Any = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
-    live = stream.isatty() and os.environ.get("TERM") != "dumb"
-    colour = (live or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
-    console = Console(
+    terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+    live = terminal and os.environ.get("CI", "").casefold() in ("", "0", "false")
+    colour = (terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
+    console = _Console(
         file=stream,
-        force_terminal=live or colour,
+        force_terminal=terminal or colour,
         color_system="auto" if colour else None,
         no_color=not colour,
         highlight=False,
@@ -79,8 +109,7 @@ def open_screen(stream: TextIO | None = None) -> Screen:
         emoji=False,
         legacy_windows=False,
     )
-    width = min(max(console.width, _NARROWEST), _WIDEST) if live else _USUAL
-    return Screen(console, width, live, _symbols(stream))
+    return Screen(console, terminal, live, _symbols(stream))
 
 
 def complain(text: str, *, fatal: bool = True) -> None:
@@ -88,6 +117,13 @@ def complain(text: str, *, fatal: bool = True) -> None:
     screen = open_screen(sys.stderr)
     word, style = ("error   ", "bold red") if fatal else ("warning ", "bold yellow")
     screen.write(paragraph(word, text, screen.width, style=style))
+
+
+@contextmanager
+def printed_aside(wanted: bool) -> Iterator[None]:
+    """Let what is printed meanwhile, as by a file that is imported, go to standard error, where it is wanted."""
+    with redirect_stdout(sys.stderr) if wanted else nullcontext():
+        yield
 
 
 def _symbols(stream: TextIO) -> Symbols:
