@@ -1,13 +1,12 @@
 """Where a run's files lie, what `run.json` says, and how it is written whole or not at all.
 
 .niceeval/runs/<run_id>/
-    run.json                 identity, plan, status; replaced atomically
+    run.json                 identity, plan, status, the process that writes it; replaced atomically
     attempts-<writer>.jsonl  one line per finished attempt; one file per writing process
     blobs/<sha256>.json.gz   what is too large for a line
 """
 
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,11 +16,14 @@ from typing import Any, Final, Literal, Self, TypeAlias, final
 import attrs
 
 from niceeval.errors import RecordError
+from niceeval.record.files import write_atomically
+from niceeval.record.process import Process, ProcessState
 
 __all__ = [
     "FOLDER",
     "FORMAT",
     "RUNS",
+    "STAGING",
     "Header",
     "PlannedEval",
     "PlannedExperiment",
@@ -30,6 +32,7 @@ __all__ = [
     "blob_path",
     "new_run_id",
     "read_header",
+    "run_process",
     "write_atomically",
     "write_header",
 ]
@@ -40,6 +43,8 @@ FORMAT: Final = 1
 """The version of the folder's format that this version of NiceEval reads and writes."""
 FOLDER: Final = ".niceeval"
 RUNS: Final = "runs"
+STAGING: Final = ".new-"
+"""How the name of a run's folder begins until its plan is in it."""
 _HEADER: Final = "run.json"
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -56,6 +61,7 @@ class PlannedEval:
         tags: Its tags.
         attempts: How many attempts each of its cases gets; None for the number of the experiment or the run.
         min_rate: The pass rate that the eval asks for; None where each attempt counts by itself.
+        agents: The names of the agents that run it; None for all. An eval that is planned in parts stands in several.
     """
 
     id: str
@@ -64,6 +70,7 @@ class PlannedEval:
     tags: tuple[str, ...] = ()
     attempts: int | None = None
     min_rate: float | None = None
+    agents: tuple[str, ...] | None = None
 
     @property
     def size(self) -> int:
@@ -105,6 +112,7 @@ class Header:
         resumes: The run that this one goes on with; its attempts are read with this one's.
         stopped: Why the run stopped before its plan's end, such as a budget; None where it did not.
         exact_attempts: Whether `attempts` was asked for over what evals and experiments say.
+        writer: The process that started the run and seals it; None where an older version did not say.
     """
 
     id: str
@@ -117,6 +125,7 @@ class Header:
     resumes: str | None = None
     stopped: str | None = None
     exact_attempts: bool = False
+    writer: Process | None = None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -136,10 +145,16 @@ class Header:
             attempts=int(document.get("attempts", 1)),
             evals=tuple(_planned(item) for item in document.get("evals") or ()),
             experiments=tuple(_experiment(item) for item in document.get("experiments") or ()),
-            resumes=document.get("resumes"),
-            stopped=document.get("stopped"),
+            resumes=_text(document.get("resumes")),
+            stopped=_text(document.get("stopped")),
             exact_attempts=bool(document.get("exact_attempts")),
+            writer=Process.from_document(document.get("writer")),
         )
+
+    @property
+    def process(self) -> ProcessState:
+        """Whether the process that is to seal the run is still there."""
+        return "unknown" if self.writer is None else self.writer.state()
 
     def planned(self, *, style: str | None = None) -> int:
         """Return how many attempts were planned, over all evals or those of one style."""
@@ -151,10 +166,12 @@ class Header:
         )
 
     def attempts_of(self, planned: PlannedEval, agent: str) -> int:
-        """Return how many attempts each case of an eval gets from an agent: 0 where its experiment leaves the eval out.
+        """Return how many attempts each case of an eval gets from an agent: 0 where the agent does not run it.
 
         The number asked for the whole run comes first, then the eval's own, then the experiment's, then the default.
         """
+        if planned.agents is not None and agent not in planned.agents:
+            return 0
         experiment = next((item for item in self.experiments if item.name == agent), None)
         if experiment is not None and experiment.evals is not None and planned.id not in experiment.evals:
             return 0
@@ -171,15 +188,24 @@ class Header:
         )
 
 
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _count(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
 def _planned(item: Mapping[str, Any]) -> PlannedEval:
-    cases = item.get("cases")
+    cases, agents = item.get("cases"), item.get("agents")
     return PlannedEval(
         id=str(item["id"]),
         style="score" if item.get("style") == "score" else "pass",
         cases=None if cases is None else tuple(map(str, cases)),
         tags=tuple(map(str, item.get("tags") or ())),
-        attempts=item.get("attempts"),
-        min_rate=item.get("min_rate"),
+        attempts=_count(item.get("attempts")),
+        min_rate=None if item.get("min_rate") is None else float(item["min_rate"]),
+        agents=None if agents is None else tuple(map(str, agents)),
     )
 
 
@@ -187,7 +213,7 @@ def _experiment(item: Mapping[str, Any]) -> PlannedExperiment:
     evals = item.get("evals")
     return PlannedExperiment(
         name=str(item["name"]),
-        attempts=item.get("attempts"),
+        attempts=_count(item.get("attempts")),
         evals=None if evals is None else tuple(map(str, evals)),
         settings={name: value for name, value in item.items() if name not in ("name", "attempts", "evals")},
     )
@@ -206,7 +232,9 @@ def read_header(folder: Path) -> Header:
     try:
         document = json.loads(path.read_bytes())
         version = document["format"]
-        if isinstance(version, int) and version > FORMAT:
+        if isinstance(version, bool) or not isinstance(version, int):
+            raise ValueError(f"unknown format {version!r:.40}")
+        if version > FORMAT:
             raise RecordError(
                 f"{folder} has the record format {version}, but this version of NiceEval knows only formats up to "
                 f"{FORMAT}; read it with a newer one: pip install --upgrade niceeval"
@@ -218,6 +246,20 @@ def read_header(folder: Path) -> Header:
         raise RecordError(f"{path} does not describe a run ({_sentence(error)}); remove or restore {folder}") from error
 
 
+def run_process(folder: Path) -> ProcessState | None:
+    """Tell whether the process that is to seal a run is still there; None where the run is sealed or interrupted.
+
+    Raises:
+        RecordError: As `read_header` does.
+    """
+    header = read_header(folder)
+    if header.status != "running":
+        return None
+    state = header.process
+    # It may have sealed the run and ended between the two looks.
+    return None if state == "gone" and read_header(folder).status != "running" else state
+
+
 def _sentence(error: Exception) -> str:
     return f"it lacks {error.args[0]!r}" if isinstance(error, KeyError) else str(error) or type(error).__name__
 
@@ -226,18 +268,6 @@ def write_header(folder: Path, document: Mapping[str, Any]) -> None:
     """Write `run.json` so that a reader finds the old or the new one, whole, whenever the process dies."""
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     write_atomically(folder / _HEADER, text.encode("ascii"))
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name beside `path` and rename it."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def new_run_id(now: datetime) -> str:

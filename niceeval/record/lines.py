@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import warnings
+import zlib
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -74,7 +75,7 @@ class FolderSource:
                             yield Line(name, number, offset, len(raw)), raw
                         offset += len(raw)
             except OSError as error:
-                raise RecordError(f"cannot read {path}: {error.strerror or error}") from error
+                warnings.warn(f"{path} is left out: {error.strerror or error}", RecordWarning, stacklevel=3)
 
     def text(self, line: Line) -> bytes:
         """Return one line again, by its place in its file."""
@@ -92,7 +93,7 @@ class FolderSource:
             data = gzip.decompress(path.read_bytes())
         except FileNotFoundError:
             raise RecordError(f"{path} is missing, so what it held cannot be shown; restore the file") from None
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             raise RecordError(f"{path} cannot be read ({error}), so what it held cannot be shown") from error
         if hashlib.sha256(data).hexdigest() != digest:
             raise RecordError(f"{path} was altered: its content no longer has the digest in its name")
@@ -100,7 +101,14 @@ class FolderSource:
 
     def signature(self) -> object:
         """Return the names and sizes of the files."""
-        return [(path.name, path.stat().st_size) for path in attempt_files(self.folder)]
+        return [(path.name, _size(path)) for path in attempt_files(self.folder)]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
 
 
 @final

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from niceeval.config import load_config
 from niceeval.errors import RecordError, RecordWarning
-from niceeval.record.layout import FOLDER, RUNS, Header, read_header
+from niceeval.record.layout import FOLDER, RUNS, Header, attempt_files, read_header
 
 __all__ = ["find_record", "find_run", "latest_run", "readable_runs", "run_folders"]
 
@@ -54,10 +54,14 @@ def _search(start: Path) -> Path:
 def run_folders(root: Path) -> list[Path]:
     """Return the folders of all runs, the newest by name first; what is still being prepared is left out."""
     try:
-        found = [entry for entry in (root / RUNS).iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+        found = [entry for entry in (root / RUNS).iterdir() if not entry.name.startswith(".") and _is_run(entry)]
     except OSError as error:
         raise RecordError(f"cannot read {root / RUNS}: {error.strerror or error}") from error
     return sorted(found, key=lambda entry: entry.name, reverse=True)
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "run.json").exists() or (folder.is_dir() and bool(attempt_files(folder)))
 
 
 def readable_runs(folders: list[Path]) -> Iterator[tuple[Path, Header]]:

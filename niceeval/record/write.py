@@ -17,6 +17,7 @@ from niceeval.errors import RecordError
 from niceeval.record.layout import (
     FORMAT,
     RUNS,
+    STAGING,
     Header,
     RunStatus,
     blob_path,
@@ -25,6 +26,7 @@ from niceeval.record.layout import (
     write_atomically,
     write_header,
 )
+from niceeval.record.process import Process
 from niceeval.redaction import current_redactor
 
 __all__ = ["MemoryWriter", "RunWriter"]
@@ -63,7 +65,7 @@ class RunWriter:
             RecordError: Something cannot be written.
         """
         now = datetime.now(UTC)
-        staging = root / RUNS / f".new-{secrets.token_hex(8)}"
+        staging = root / RUNS / f"{STAGING}{secrets.token_hex(8)}"
         try:
             staging.mkdir(parents=True)
             _keep_out_of_git(root)
@@ -71,7 +73,11 @@ class RunWriter:
         except OSError as error:
             shutil.rmtree(staging, ignore_errors=True)
             raise _failure("start a run in", root, error) from error
-        return cls(folder, document, owner=True)
+        try:
+            return cls(folder, document, owner=True)
+        except RecordError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
     @classmethod
     def join(cls, folder: Path) -> Self:
@@ -133,29 +139,32 @@ class RunWriter:
                 raise RecordError(f"the run {self.folder} is sealed and takes no more attempts; start a new run")
             if self._torn:
                 data = b"\n" + data
-            written = 0
+            start, written = os.fstat(self._fd).st_size, 0
             try:
-                written = os.write(self._fd, data)
                 while written < len(data):
                     written += os.write(self._fd, data[written:])
-            except OSError as error:
-                self._cut_back(written)
-                raise _failure("write to", self.path, error) from error
+            except BaseException as error:
+                # Whatever came between two writes, Ctrl-C too: a line that is not reported as written is none.
+                self._cut_back(start)
+                if isinstance(error, OSError):
+                    raise _failure("write to", self.path, error) from error
+                raise
             self._torn = False
 
-    def _cut_back(self, written: int) -> None:
+    def _cut_back(self, start: int) -> None:
         """Take back the beginning of a line; where that fails too, the next line starts with a line break."""
-        if written:
-            try:
-                os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
-            except OSError:
-                self._torn = True
+        try:
+            if os.fstat(self._fd).st_size > start:
+                os.ftruncate(self._fd, start)
+        except OSError:
+            self._torn = True
 
-    def seal(self, status: RunStatus = "sealed") -> None:
+    def seal(self, status: RunStatus = "sealed", *, stopped: str | None = None) -> None:
         """Close the file; the process that created the run also writes its final status.
 
         Args:
             status: ``sealed`` where the run went to its end, else ``interrupted``.
+            stopped: Why it stopped before its plan's end, such as a budget.
 
         Raises:
             RecordError: The status cannot be written. The attempts are there all the same.
@@ -166,8 +175,10 @@ class RunWriter:
             fd, self._fd = self._fd, -1
             try:
                 if self._owner:
-                    ended = datetime.now(UTC).isoformat()
-                    write_header(self.folder, {**_without_secrets(self._document), "status": status, "ended": ended})
+                    seal = {"status": status, "ended": datetime.now(UTC).isoformat()}
+                    if stopped is not None:
+                        seal["stopped"] = stopped
+                    write_header(self.folder, {**_without_secrets(self._document), **seal})
             except OSError as error:
                 raise _failure("seal", self.folder, error) from error
             finally:
@@ -200,6 +211,11 @@ class MemoryWriter:
             self._blobs[digest] = gzip.compress(data, compresslevel=6, mtime=0)
         return digest
 
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The digests of the blobs that it holds."""
+        return tuple(self._blobs)
+
     def read_blob(self, digest: str) -> bytes:
         """Return the bytes behind a digest."""
         if digest not in self._blobs:
@@ -212,9 +228,11 @@ class MemoryWriter:
             raise RecordError(f"the run {self.id} in memory is {self.status} and takes no more attempts")
         self.lines.append(line)
 
-    def seal(self, status: RunStatus = "sealed") -> None:
-        """Set the final status."""
+    def seal(self, status: RunStatus = "sealed", *, stopped: str | None = None) -> None:
+        """Set the final status, and why the run stopped before its plan's end, if it did."""
         self.status = status
+        if stopped is not None:
+            self._document["stopped"] = stopped
 
     def header(self) -> Header:
         """Return what `run.json` would say now."""
@@ -235,7 +253,7 @@ def _document(run_id: str, started: datetime, header: Mapping[str, Any]) -> dict
 
 def _without_secrets(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the plan without what has become known as a secret since it was written."""
-    plan = {name: document[name] for name in ("agents", "evals") if name in document}
+    plan = {name: document[name] for name in ("agents", "evals", "experiments") if name in document}
     return {**document, **current_redactor().redact_tree(plan)[0]}
 
 
@@ -243,7 +261,7 @@ def _publish(staging: Path, now: datetime, header: Mapping[str, Any]) -> tuple[P
     """Rename the prepared folder to the run's; a name that is taken refuses, since its folder is never empty."""
     for _ in range(100):
         run_id = new_run_id(now)
-        document = _document(run_id, now, header)
+        document = {**_document(run_id, now, header), "writer": Process.this().as_document()}
         write_header(staging, document)
         try:
             folder = staging.with_name(run_id)
@@ -257,11 +275,8 @@ def _publish(staging: Path, now: datetime, header: Mapping[str, Any]) -> tuple[P
 
 
 def _keep_out_of_git(root: Path) -> None:
-    try:
-        with open(root / ".gitignore", "x", encoding="ascii") as file:
-            file.write("*\n")
-    except FileExistsError:
-        return
+    if not (root / ".gitignore").exists():
+        write_atomically(root / ".gitignore", b"*\n")
 
 
 def _failure(action: str, path: Path, error: OSError) -> RecordError:
