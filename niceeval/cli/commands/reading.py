@@ -8,12 +8,20 @@ from niceeval.cli.group import cli
 @cli.command()
 @click.argument("run", default="latest")
 @click.argument("eval", required=False)
+@click.option("--all", "everything", is_flag=True, help="Show every failed attempt, not only the first 200.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="KIND=PATH",
+    help="Write a report: junit, markdown, github, json or console; - is the terminal.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def show(run: str, eval: str | None, as_json: bool) -> int:
+def show(run: str, eval: str | None, everything: bool, reports: tuple[str, ...], as_json: bool) -> int:
     """Show a recorded run: its id, `latest`, or its folder; and of it one eval, or one case of an eval."""
     from niceeval.cli.show import show_command
 
-    return show_command(run, eval, as_json=as_json)
+    return show_command(run, eval, as_json=as_json, everything=everything, reports=reports)
 
 
 @cli.command()

@@ -1,0 +1,137 @@
+"""Markdown for the comment of a pull request: the counts, the tables, and the failures folded away.
+
+GitHub takes comments of at most 65,536 characters; failures are left out before tables are. What models and authors
+said stands in code spans, so that nothing of it is read as markup, a link or a mention.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from niceeval.reporters.base import Contents, attempt_name, check_lines, counts_text, not_run, rate_text, score_text
+from niceeval.reporters.junit import xml_text
+from niceeval.results import AttemptResult
+
+__all__ = ["markdown_lines"]
+
+_MOST_CHARACTERS: Final = 60_000
+_MOST_ROWS: Final = 50
+_MOST_BLOCKS: Final = 25
+_RUNS: Final = re.compile("`+")
+
+
+def markdown_lines(contents: Contents) -> Iterator[str]:
+    """Yield the comment in pieces that together stay below GitHub's limit."""
+    size = 0
+    left_out = 0
+    for piece in _pieces(contents):
+        if size + len(piece) > _MOST_CHARACTERS:
+            left_out += 1
+            continue
+        size += len(piece)
+        yield piece
+    if left_out:
+        yield f"\n{left_out} parts are left out for length; the record has all.\n"
+
+
+def _pieces(contents: Contents) -> Iterator[str]:
+    header = contents.header
+    yield f"### NiceEval: {counts_text(contents)}\n\n"
+    agents = f", agents {', '.join(map(_code, header.agents))}" if header.agents else ""
+    yield f"Run {_code(header.id)}{agents}, {header.planned():,} planned attempts.\n"
+    if not_run(contents):
+        yield f"\n**Not everything ran:** {_code(header.stopped or f'the run is {header.status}')}\n"
+    yield from _rates(contents)
+    yield from _requirements(contents)
+    yield from _ranking(contents)
+    yield from _attempts(contents, "failed")
+    yield from _attempts(contents, "errored", "unrankable")
+
+
+def _rates(contents: Contents) -> Iterator[str]:
+    rates = list(contents.rates.evals)
+    if not rates:
+        return
+    several = len(contents.header.agents) > 1
+    head = ["eval", *(["agent"] if several else []), "passed / decided", "errored", "rate (95 % interval)"]
+    rows = [
+        [
+            _code(each.eval_id),
+            *([_code(each.agent or "-")] if several else []),
+            f"{each.passed} / {each.decided}",
+            str(each.errored),
+            rate_text(each.passed, each.decided, each.interval),
+        ]
+        for each in rates
+    ]
+    yield _table(head, rows, texts=2 if several else 1)
+
+
+def _requirements(contents: Contents) -> Iterator[str]:
+    found = [each for each in contents.requirements if each.failed or each.errored]
+    found.sort(key=lambda each: (-each.failed, -each.errored))
+    if not found:
+        return
+    head = ["requirement", "failed / decided", "errored", "not reached"]
+    rows = [
+        [_code(each.key), f"{each.failed} / {each.decided}", str(each.errored), str(each.not_reached)] for each in found
+    ]
+    yield _table(head, rows)
+
+
+def _ranking(contents: Contents) -> Iterator[str]:
+    places = contents.ranking
+    if not places:
+        return
+    head = ["agent", "rank", "mean score", "scored", "unrankable", "errored"]
+    rows = [
+        [
+            _code(each.agent or "-"),
+            "-" if each.rank is None else str(each.rank),
+            score_text(each.mean_score),
+            str(each.scored),
+            str(each.unrankable),
+            str(each.errored),
+        ]
+        for each in places
+    ]
+    yield _table(head, rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
+    aligned = ["---" if place < texts else "---:" for place in range(len(head))]
+    shown = [head, aligned, *rows[:_MOST_ROWS]]
+    more = f"\n{len(rows) - _MOST_ROWS} more rows are in the record.\n" if len(rows) > _MOST_ROWS else ""
+    return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in shown) + more
+
+
+def _attempts(contents: Contents, *statuses: str) -> Iterator[str]:
+    total = sum(contents.statuses.get(status, 0) for status in statuses)
+    if not total:
+        return
+    yield f"\n<details><summary>{total:,} {' or '.join(statuses)}</summary>\n\n"
+    for number, attempt in enumerate(contents.attempts(*statuses)):
+        if number == _MOST_BLOCKS:
+            yield f"{total - _MOST_BLOCKS:,} more are in the record.\n\n"
+            break
+        yield _block(attempt, contents)
+    yield "</details>\n"
+
+
+def _block(attempt: AttemptResult, contents: Contents) -> str:
+    entries = [*attempt.failures, *attempt.undecided]
+    lines = [line for entry in entries for line in check_lines(entry)]
+    if not entries or attempt.error is not None:
+        lines.insert(0, attempt.reason or "no reason was kept")
+    lines += [f"input     {text}" for text in attempt.inputs[:2]]
+    body = "\n".join(xml_text(line)[:600].replace("\n", " ").replace("\r", " ") for line in lines[:40])
+    fence = "`" * max(3, 1 + max((len(run) for run in _RUNS.findall(body)), default=0))
+    return f"{_code(attempt_name(attempt, contents.header))}\n{fence}text\n{body}\n{fence}\n\n"
+
+
+def _code(text: str) -> str:
+    """Return text as a code span that also stands in a table."""
+    flat = " ".join(xml_text(text)[:300].split()) or " "
+    ticks = "`" * (1 + max((len(run) for run in _RUNS.findall(flat)), default=0))
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{ticks}{pad}{flat}{pad}{ticks}".replace("|", "\\|")
