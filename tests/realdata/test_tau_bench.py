@@ -135,3 +135,50 @@ async def test_verdicts_agree_with_the_published_rewards(tmp_path: Path) -> None
 
 def writing(tasks: dict[str, Task]) -> int:
     return TRIALS * sum(1 for task in tasks.values() if task.writes)
+
+
+async def test_half_of_the_trials_is_not_worse_than_the_other(tmp_path: Path) -> None:
+    """The same agent twice, as if it were two versions: what differs is chance, and the gate does not fail for it."""
+    tasks = load_tasks()
+    for trials in ((1, 2), (3, 4)):
+        half = {
+            name: attrs.evolve(task, trials={place: task.trials[trial] for place, trial in enumerate(trials, 1)})
+            for name, task in tasks.items()
+        }
+        await run_eval(define_eval("airline", test=airline, cases=half), attempts=2, concurrency=8, record=tmp_path)
+
+    with Record.open(tmp_path) as record:
+        second, first = record.runs()
+        (found,) = record.compare(first, second)
+        answer = record.gate(second, baseline=first)
+        sampled = record.gate(second, min_rate=0.3).conditions[0].model_dump()
+        fixed = record.gate(second, min_rate=0.3, cases="fixed").conditions[0].model_dump()
+        requirements = {each.name: (each.first.decided, each.second.decided) for each in found.requirements}
+
+    overall = found.overall
+    assert overall is not None
+    print(
+        f"\n{overall.first.passed}/{overall.first.decided} and {overall.second.passed}/{overall.second.decided}: "
+        f"{overall.worse} tasks worse, {overall.better} better, difference {overall.difference:+.3f}, "
+        f"interval {overall.interval}, p = {overall.p_differs:.2f}"
+    )
+    assert (overall.pairs, overall.first.decided, overall.second.decided) == (50, 100, 100)
+    assert len(found.worse) == overall.worse
+    assert len(found.better) == overall.better
+    recount = Counter[str]()
+    for name, task in tasks.items():
+        rewards = [task.rewards[trial] for trial in sorted(task.rewards)]
+        recount["first"] += int(sum(rewards[:2]))
+        recount["second"] += int(sum(rewards[2:]))
+        assert len(rewards) == TRIALS, name
+    # The published rewards, but for the verdicts that are known to differ.
+    assert abs(overall.first.passed - recount["first"]) <= 3
+    assert abs(overall.second.passed - recount["second"]) <= 3
+    low, high = overall.interval or (0.0, 0.0)
+    assert low < 0 < high
+    assert overall.p_differs > 0.05
+    assert answer.decision == "pass"
+    assert requirements["no other write"] == (100, 100)
+    # Trials of one task are alike: fifty tasks say less about other tasks than a hundred trials about these.
+    assert (sampled["effective"], fixed["effective"]) == (50, 100)
+    assert sampled["low"] < fixed["low"] < sampled["rate"] < fixed["high"] < sampled["high"]
