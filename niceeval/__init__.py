@@ -7,7 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from niceeval.agents._paths import CallPaths, ReplyPaths, StreamPaths
     from niceeval.agents.base import Agent, AgentContext, AgentLike
+    from niceeval.agents.http import HttpAgent
+    from niceeval.agents.mcp_names import ToolNames
     from niceeval.agents.openai import reply_from_openai, transcript_from_openai
     from niceeval.agents.scripted import ScriptedAgent
     from niceeval.codec import register_snapshot
@@ -20,13 +23,16 @@ if TYPE_CHECKING:
         AuthoringError,
         ConfigError,
         EvalLoadError,
+        JudgeWarning,
         NiceEvalError,
         RecordError,
         RecordWarning,
     )
     from niceeval.evals.datasets import load_cases
     from niceeval.evals.define import define_eval, define_score_eval
+    from niceeval.evals.define_experiments import define_experiment
     from niceeval.evals.eval import Eval
+    from niceeval.evals.experiments import Budget, Experiment
     from niceeval.events import (
         ContextCompacted,
         ErrorEvent,
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
         ToolCallStarted,
     )
     from niceeval.handles import Handle, MeasureHandle, PointsHandle
+    from niceeval.judge_config import JudgeConfig
     from niceeval.record.run import RunResult
     from niceeval.redaction import register_secret
     from niceeval.reply import Coverage, Reply, TurnStatus, Usage
@@ -57,6 +64,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "agents.base": ("Agent", "AgentContext", "AgentLike"),
+    "agents._paths": ("CallPaths", "ReplyPaths", "StreamPaths"),
+    "agents.http": ("HttpAgent",),
+    "agents.mcp_names": ("ToolNames",),
     "agents.openai": ("reply_from_openai", "transcript_from_openai"),
     "agents.scripted": ("ScriptedAgent",),
     "codec": ("register_snapshot",),
@@ -69,13 +79,16 @@ _HOMES = {
         "AuthoringError",
         "ConfigError",
         "EvalLoadError",
+        "JudgeWarning",
         "NiceEvalError",
         "RecordError",
         "RecordWarning",
     ),
     "evals.datasets": ("load_cases",),
     "evals.define": ("define_eval", "define_score_eval"),
+    "evals.define_experiments": ("define_experiment",),
     "evals.eval": ("Eval",),
+    "evals.experiments": ("Budget", "Experiment"),
     "events": (
         "ContextCompacted",
         "ErrorEvent",
@@ -88,6 +101,7 @@ _HOMES = {
         "ToolCallStarted",
     ),
     "handles": ("Handle", "MeasureHandle", "PointsHandle"),
+    "judge_config": ("JudgeConfig",),
     "record.run": ("RunResult",),
     "redaction": ("register_secret",),
     "reply": ("Coverage", "Reply", "TurnStatus", "Usage"),
@@ -113,6 +127,8 @@ __all__ = [
     "AssertionResult",
     "AttemptResult",
     "AuthoringError",
+    "Budget",
+    "CallPaths",
     "CommandResult",
     "ConfigError",
     "ContextCompacted",
@@ -122,8 +138,12 @@ __all__ = [
     "EvalContext",
     "EvalLoadError",
     "Event",
+    "Experiment",
     "Handle",
+    "HttpAgent",
     "InputRequested",
+    "JudgeConfig",
+    "JudgeWarning",
     "MeasureHandle",
     "Message",
     "NiceEvalError",
@@ -131,15 +151,18 @@ __all__ = [
     "RecordError",
     "RecordWarning",
     "Reply",
+    "ReplyPaths",
     "RunResult",
     "Scope",
     "ScriptedAgent",
     "Session",
     "SkillLoaded",
+    "StreamPaths",
     "Thinking",
     "ToolCall",
     "ToolCallFinished",
     "ToolCallStarted",
+    "ToolNames",
     "Transcript",
     "Turn",
     "TurnStatus",
@@ -149,6 +172,7 @@ __all__ = [
     "defineEval",
     "defineScoreEval",
     "define_eval",
+    "define_experiment",
     "define_score_eval",
     "load_cases",
     "register_secret",

@@ -134,6 +134,10 @@ class _Reader:
 
     def assertion(self, entry: Mapping[str, Any]) -> AssertionResult:
         fingerprint = entry["match"]
+        match = self._matches.get(fingerprint) or {}
+        if "judge" in entry:
+            # The spec stays pure; which judge was asked, and how, is what this entry adds to it.
+            match = {**match, "judge": entry["judge"]}
         return AssertionResult(
             attempt_id=self._document["id"],
             order=entry["order"],
@@ -147,7 +151,7 @@ class _Reader:
             group=tuple(entry.get("group") or ()),
             scope=entry.get("scope", "value"),
             subject=self._subject(entry.get("subject") or ""),
-            match=self._matches.get(fingerprint) or {},
+            match=match,
             fingerprint=fingerprint,
             calls=tuple(entry.get("calls") or ()),
             candidates=tuple(entry.get("candidates") or ()),

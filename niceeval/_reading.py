@@ -113,6 +113,9 @@ def encoded_text(value: Any, limit: int) -> str:
 
 def spec_text(spec: Mapping[str, Any]) -> str:
     """Return a match's spec as the call that makes the match, as far as a spec tells."""
+    if isinstance(spec.get("judge"), list):
+        # What a judge was asked and said stands beside the spec, and is no argument.
+        spec = {name: value for name, value in spec.items() if name != "judge"}
     return _cut(_call(spec), _LIMIT) if spec else ""
 
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any, Final, final
 
-import anyio
-
-from niceeval.entries import Entry, Kind, ScopeName, Spawn, Style, Yields
+from niceeval.codec import EncodedSubject
+from niceeval.entries import Bench, Entry, Kind, ScopeName, Spawn, Style, Yields
 from niceeval.errors import AuthoringError, told
 from niceeval.evidence import PLAIN, Evidence, evidence_of, not_a_subject
 from niceeval.redaction import Redactor, current_redactor
-from niceeval.signals import StopSignal, interrupts, site
+from niceeval.settling import settling
+from niceeval.signals import StopSignal, site
 from niceeval.verdict import Part, decide, earn, exact
 from niceeval_expect import (
     BooleanMatch,
@@ -26,6 +26,7 @@ from niceeval_expect import (
     ValueMatch,
 )
 from niceeval_expect._evaluation import bounded, errored, unavailable
+from niceeval_expect._judge_port import consults_judge, judging
 from niceeval_expect._match import begin, evaluate_part, finish
 
 __all__ = ["AssertionLog"]
@@ -33,7 +34,7 @@ __all__ = ["AssertionLog"]
 
 @final
 class AssertionLog:
-    """The entries of one attempt, in order, and the latch that a failed ``or_stop()`` sets.
+    """The entries of one attempt, in order, and the latch that a failed ``or_stop()`` sets; `awaits` if any is async.
 
     Args:
         style: The style of the eval.
@@ -48,8 +49,10 @@ class AssertionLog:
         self.entries: list[Entry] = []
         self.mistakes: list[str] = []
         self.latch: Entry | None = None
-        self.closed = False
+        self.closed = self.awaits = False
         self.spawn: Spawn | None = None
+        self.spawn_judge: Spawn | None = None
+        self.judge: Bench | None = None
         self.late: Callable[[str], None] | None = None
         self.redactor: Callable[[], Redactor] = current_redactor
         self.started = perf_counter()
@@ -101,7 +104,10 @@ class AssertionLog:
             if entry.evaluation is None:
                 self._begin(entry, rule, self.evidence.private(subject))
         else:
-            self._capture(entry, subject)
+            captured = self.evidence.capture(subject)
+            entry.subject = captured.digest
+            if captured.problem is not None or not captured.rebuildable:
+                self._note_loss(entry, captured)
             if entry.evaluation is None:
                 evaluation = evaluate_part(rule, subject, "")
                 entry.evaluation = bounded(evaluation) if evaluation.diagnostic.children else evaluation
@@ -122,9 +128,12 @@ class AssertionLog:
         self._capture(entry, subject)
 
     def _capture(self, entry: Entry, subject: object) -> None:
-        """Keep the subject; where it cannot be kept, that is how the entry comes out."""
         captured = self.evidence.capture(subject)
         entry.subject = captured.digest
+        self._note_loss(entry, captured)
+
+    def _note_loss(self, entry: Entry, captured: EncodedSubject) -> None:
+        """Mark an entry whose subject is not kept as it was; where it cannot be kept, that is how it comes out."""
         if not captured.rebuildable:
             entry.snapshot = True
         if captured.problem is not None:
@@ -132,37 +141,28 @@ class AssertionLog:
             entry.evaluation = unavailable(f"{code}: {captured.problem}", code=code)
 
     def _begin(self, entry: Entry, match: BooleanMatch | ScoreMatch, subject: object) -> None:
-        evaluation, replay = begin(match, subject)
+        port = None
+        if consults_judge(match):
+            entry.judged = []
+            port = None if self.judge is None else self.judge.port(entry.judged)
+        with judging(port):
+            evaluation, replay = begin(match, subject)
         if replay is None:
             entry.evaluation = evaluation
             return
-        if self.spawn is None:
+        # A judge has a cap of its own, and waits where it is busy: that is to hold up no other check.
+        spawn = self.spawn_judge if port is not None and self.spawn_judge is not None else self.spawn
+        if spawn is None:
             replay.discard()
             raise self.refuse(f"{match!r} is asynchronous, and nothing here can await it", depth=4)
-        done = entry.done = anyio.Event()
-        scope = anyio.CancelScope()
+        self.awaits = True
+        waiting = replay
 
-        async def settle() -> None:
-            begun = perf_counter()
-            try:
-                with scope:
-                    self._settled(entry, await finish(match, subject, replay))
-            except BaseException as error:
-                if interrupts(error):
-                    raise
-                # Left to the task group, a stray cancellation or signal would end the attempts of everybody else.
-                self._settled(entry, errored(told(error), exception=error))
-            finally:
-                entry.took += perf_counter() - begun
-                give_up()
+        async def finished() -> Evaluation:
+            with judging(port):
+                return await finish(match, subject, waiting)
 
-        def give_up() -> None:
-            scope.cancel()
-            replay.discard()
-            done.set()
-
-        entry.give_up = give_up
-        self.spawn(settle)
+        spawn(settling(entry, finished, waiting.discard, self._settled))
 
     def _settled(self, entry: Entry, evaluation: Evaluation) -> None:
         # What comes after the attempt has closed is too late: it is recorded as cut off.
@@ -172,7 +172,7 @@ class AssertionLog:
     def close(self) -> None:
         """Let nothing be registered, configured or settled any more; checks that are still awaited are given up."""
         self.closed = True
-        for entry in self.entries:
+        for entry in self.entries if self.awaits else ():
             if entry.evaluation is None and entry.kind != "points":
                 entry.evaluation = unavailable("the attempt ended before this check did", code="cut-off")
             if entry.give_up is not None:
@@ -200,7 +200,8 @@ class AssertionLog:
         if match._may_await:
             self._begin(entry, match, evidence)
         else:
-            entry.evaluation = bounded(evaluate_part(match, evidence, ""))
+            evaluation = evaluate_part(match, evidence, "")
+            entry.evaluation = bounded(evaluation) if evaluation.diagnostic.children else evaluation
         entry.took = perf_counter() - begun
         self.entries.append(entry)
         return entry
@@ -242,8 +243,6 @@ class AssertionLog:
         _KINDS[type(match)] = kind
         return kind
 
-    # -- reading
-
     def deciding(self, entry: Entry) -> bool:
         """Tell whether the entry takes part in the fold."""
         if self.style == "pass":
@@ -251,16 +250,18 @@ class AssertionLog:
         return entry.points is not None or entry.stops
 
     def parts(self) -> Iterator[Part]:
-        """Yield what the folds read, in order of registration."""
-        passing = self.style == "pass"
+        """Yield what the folds read, in order of registration; of gates that are met, one stands for all."""
+        passing, met = self.style == "pass", False
         for entry in self.entries:
-            if passing and entry.gate and entry.outcome == "matched":
-                yield _MET
+            evaluation = entry.evaluation
+            if passing and entry.gate and evaluation is not None and evaluation.outcome == "matched":
+                if not met:
+                    yield _MET
+                met = True
                 continue
             if entry.kind == "points":
                 yield Part("matched", True, entry.requirement, None, exact(entry.points or 0))
                 continue
-            evaluation = entry.evaluation
             earned = earn(entry.outcome, entry.measurement, entry.points)
             reason = evaluation.reason if evaluation is not None else None
             yield Part(entry.outcome, self.deciding(entry), entry.requirement, reason, earned or Fraction(0))

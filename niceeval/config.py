@@ -11,6 +11,7 @@ from typing import Any, Final, final
 import attrs
 
 from niceeval.errors import ConfigError
+from niceeval.judge_config import JudgeConfig
 
 __all__ = ["Config", "load_config"]
 
@@ -28,22 +29,28 @@ class Config:
         source: The `pyproject.toml` that was read; None if there is none with the table.
         agent: The agents as `--agent` takes them: ``module:attr`` or ``name=module:attr``.
         evals: Files and folders with evals, absolute.
+        experiments: Files and folders with experiments, absolute, or ``module:attr``.
         attempts: How often each case is run, 1 or more.
         concurrency: How many attempts run at once, 1 or more.
         timeout: Seconds for one attempt; None without a limit.
+        retries: How often an attempt is tried again when its agent could not be reached, 0 or more.
         record: The folder of the record, absolute; None where it is not said.
         secrets: Names of environment variables whose values are secrets, whatever they are called.
+        judge: The model that answers judge matches; None where there is no table for it.
     """
 
     root: Path
     source: Path | None = None
     agent: tuple[str, ...] = ()
     evals: tuple[Path, ...] = ()
+    experiments: tuple[str, ...] = ()
     attempts: int = 1
     concurrency: int = 10
     timeout: float | None = None
+    retries: int = 2
     record: Path | None = None
     secrets: tuple[str, ...] = ()
+    judge: JudgeConfig | None = None
 
 
 class _Refused(Exception):
@@ -131,16 +138,28 @@ def _paths(value: Any, root: Path) -> tuple[Path, ...]:
     return tuple(root / item for item in given)
 
 
+def _experiments(value: Any, root: Path) -> tuple[str, ...]:
+    paths = _paths(value, root)
+    given = [value] if isinstance(value, str) else value
+    return tuple(
+        item if ":" in item and not path.exists() else str(path) for item, path in zip(given, paths, strict=True)
+    )
+
+
 def _path(value: Any, root: Path) -> Path:
     if not isinstance(value, str) or not value.strip():
         raise _Refused(f"must be the path of a folder, got {value!r}")
     return root / value
 
 
-def _count(value: Any, _: Path) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _Refused(f"must be a whole number of at least 1, got {value!r}")
+def _count(value: Any, _: Path, *, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise _Refused(f"must be a whole number of at least {least}, got {value!r}")
     return value
+
+
+def _count_from_zero(value: Any, root: Path) -> int:
+    return _count(value, root, least=0)
 
 
 def _seconds(value: Any, _: Path) -> float:
@@ -159,12 +178,24 @@ def _secrets(value: Any, _: Path) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _judge(value: Any, root: Path) -> JudgeConfig:
+    if not isinstance(value, dict):
+        raise _Refused(f"must be a table, got {value!r:.80}; write [tool.niceeval.judge]")
+    try:
+        return JudgeConfig.from_table(value, root)
+    except (TypeError, ValueError) as error:
+        raise _Refused(f"cannot be used: {error}") from error
+
+
 _KEYS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "agent": _agent,
     "evals": _paths,
+    "experiments": _experiments,
     "attempts": _count,
     "concurrency": _count,
     "timeout": _seconds,
+    "retries": _count_from_zero,
     "record": _path,
     "secrets": _secrets,
+    "judge": _judge,
 }

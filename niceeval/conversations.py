@@ -18,7 +18,7 @@ from niceeval.reply import NO_DATA, Usage
 from niceeval.tool_call import ToolCall
 from niceeval.transcript import TurnEvidence
 from niceeval.turn_record import TurnRecord
-from niceeval_expect._codec import decode, encode
+from niceeval_expect._codec import decode, encode, is_plain
 from niceeval_expect._evaluation import Absent
 
 __all__ = ["SessionLike", "sessions_document", "sessions_from_document"]
@@ -73,13 +73,15 @@ def _text(text: str, known: Mapping[str, str]) -> Any:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    document: dict[str, Any] = {"name": call.name, "input": encode(call.input), "status": call.status}
-    if type(call.output) is not Absent or call.status != "pending":
-        document["output"] = encode(call.output)
-    for name in ("id", "server"):
-        value = getattr(call, name)
-        if value is not None:
-            document[name] = value
+    given, output = call.input, call.output
+    given = given if is_plain(given) else encode(given)
+    document: dict[str, Any] = {"name": call.name, "input": given, "status": call.status}
+    if type(output) is not Absent or call.status != "pending":
+        document["output"] = output if is_plain(output) else encode(output)
+    if call.id is not None:
+        document["id"] = call.id
+    if call.server is not None:
+        document["server"] = call.server
     if call.raw_input is not None:
         document["raw"] = encode(call.raw_input)
     return document

@@ -9,7 +9,7 @@ from niceeval._documents import assertion_from_document
 from niceeval.assertions import AssertionLog
 from niceeval.codec import BLOB_LIMIT
 from niceeval.entries import Entry
-from niceeval.entry_documents import entry_document, entry_text, quoted, to_json
+from niceeval.entry_documents import entry_document, entry_text, quoted, to_json, to_json_at_once
 from niceeval.redaction import CUT, Redactor
 
 if TYPE_CHECKING:
@@ -43,8 +43,10 @@ def attempt_line(
     entries = "[" + ",".join([entry_text(log, entry, matches) for entry in log.entries]) + "]"
     known = {text: subject.digest for text, subject in log.evidence.texts() if len(text) > 64}
     subjects = {subject.digest: subject.text for subject in log.evidence.subjects.values()}
-    conversation = to_json(sessions(known))
-    start = to_json(head)
+    # A secret that is a number is found by the way in which Python writes numbers.
+    write = to_json if redactor.secrets else to_json_at_once
+    conversation = write(sessions(known))
+    start = write(head)
     if redactor.secrets:
         texts = (start, entries, conversation, *matches.values(), *subjects.values())
         if any(map(redactor.touches, texts)):

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, Protocol, TypeAlias, final
 
 import anyio
 
 from niceeval.signals import site
 from niceeval_expect import Evaluation, Match, ParsingMatch
+from niceeval_expect._judge_port import JudgePort
 
-__all__ = ["Entry", "Kind", "ScopeName", "Spawn", "Style", "Yields", "group_path"]
+__all__ = ["Bench", "Entry", "Kind", "ScopeName", "Spawn", "Style", "Yields", "group_path"]
 
 Style: TypeAlias = Literal["pass", "score"]
 ScopeName: TypeAlias = Literal["turn", "session", "attempt", "value"]
@@ -20,28 +21,24 @@ Spawn: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 group_path: Final[ContextVar[tuple[str, ...]]] = ContextVar("niceeval_group", default=())
 
 
+class Bench(Protocol):
+    """Where the judge of an attempt is found."""
+
+    def port(self, kept: list[dict[str, Any]], /) -> JudgePort:
+        """Return what answers one entry's questions, and adds each with its answers to `kept`."""
+        ...
+
+
 @final
 class Entry:
     """One registered entry while its attempt is open."""
 
-    # Defaults live on the class: an entry sets only what it differs in.
-    key: str | None = None
-    label: str | None = None
-    points: float | None = None
-    gated = False
-    stops = False
-    frozen = False
-    snapshot = False
-    subject: str | None = None
-    live: Any = None
-    evaluation: Evaluation | None = None
-    done: anyio.Event | None = None
-    give_up: Callable[[], None] | None = None
-    barrier: Coroutine[Any, Any, Any] | None = None
-    yields: Yields | None = None
-    coverage: str | None = None
-    at = 0.0
-    took = 0.0
+    # Slots, all of them filled: reading one is a fraction of what a default on the class costs.
+    __slots__ = (
+        "at", "barrier", "coverage", "done", "evaluation", "file", "frozen", "gate", "gated", "give_up", "group",
+        "judged", "key", "kind", "label", "line", "live", "match", "order", "points", "scope", "snapshot", "stops",
+        "subject", "took", "yields",
+    )  # fmt: skip
 
     def __init__(self, order: int, kind: Kind, match: Match | None, scope: ScopeName, gate: bool) -> None:
         self.order = order
@@ -51,6 +48,21 @@ class Entry:
         self.gate = gate
         self.file, self.line = site(4)
         self.group = group_path.get()
+        self.key: str | None = None
+        self.label: str | None = None
+        self.points: float | None = None
+        self.gated = self.stops = self.frozen = self.snapshot = False
+        self.subject: str | None = None
+        self.live: Any = None
+        self.evaluation: Evaluation | None = None
+        # What was asked of a judge, with its answers; None where no judge has a part in it.
+        self.judged: list[dict[str, Any]] | None = None
+        self.done: anyio.Event | None = None
+        self.give_up: Callable[[], None] | None = None
+        self.barrier: Coroutine[Any, Any, Any] | None = None
+        self.yields: Yields | None = None
+        self.coverage: str | None = None
+        self.at = self.took = 0.0
 
     @property
     def produces(self) -> bool:

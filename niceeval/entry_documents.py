@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
+from pydantic_core import to_json as _serialized
+
 from niceeval.assertions import AssertionLog
 from niceeval.entries import Entry
 from niceeval_expect._evaluation import MATCHED, Diagnostic
@@ -12,7 +14,7 @@ from niceeval_expect._scope import NOTHING, findings
 from niceeval_expect._score import ThresholdedMatch
 from niceeval_expect._spec import is_rebuildable
 
-__all__ = ["MAX_REFERENCES", "entry_document", "entry_text", "quoted", "to_json"]
+__all__ = ["MAX_REFERENCES", "entry_document", "entry_text", "quoted", "to_json", "to_json_at_once"]
 
 MAX_REFERENCES: Final = 256
 """How many matching tool calls an entry refers to."""
@@ -21,6 +23,18 @@ _PLAIN: Final = MATCHED.diagnostic
 
 to_json: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 """Write JSON-safe data as ASCII text."""
+
+
+def to_json_at_once(data: Any) -> str:
+    """Write JSON-safe data as ASCII text, in a third of the time; numbers may be written another way (1e-5, 1e-05)."""
+    try:
+        text = _serialized(data)
+    except ValueError:
+        # Nested deeper than the serializer goes, or with a lone surrogate.
+        return to_json(data)
+    return text.decode("ascii") if text.isascii() else to_json(data)
+
+
 quoted: Final = encode_basestring_ascii
 """Write a text as an ASCII JSON string."""
 
@@ -37,20 +51,26 @@ def entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
         or entry.stops
         or entry.group
         or entry.snapshot
+        or entry.judged is not None
     ):
         return to_json(entry_document(log, entry, matches))
-    fingerprint, spec = match.fingerprint, match.canonical_spec
+    fingerprint, spec, rebuildable = match._as_kept
     # Without a key or a label the requirement is the match, which may be another one for every case.
     named = None if entry.key is not None or entry.label is not None else fingerprint
     same = (
         named, entry.file, entry.line, entry.key, entry.label, entry.gate, log.style, entry.scope, entry.coverage,
-        evaluation.examined, is_rebuildable(spec),
+        evaluation.examined, rebuildable,
     )  # fmt: skip
     constant = _constants.get(same)
     if constant is None:
         constant = _remember(same, entry_document(log, entry, {}))
     matches[fingerprint] = spec
-    found = "" if entry.scope == "value" else _references_text(entry)
+    if entry.scope == "value":
+        return (
+            f'{{"order":{entry.order},"at":{entry.at:.6f},"took":{entry.took:.6f},'
+            f'"subject":"{entry.subject}","match":"{fingerprint}",{constant}}}'
+        )
+    found = _references_text(entry)
     return (
         f'{{"order":{entry.order},{found}"at":{entry.at:.6f},"took":{entry.took:.6f},'
         f'"subject":"{entry.subject}","match":"{fingerprint}",{constant}}}'
@@ -115,6 +135,10 @@ def entry_document(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> 
             document["rederivable"] = rederivable
     if match is not None and (entry.snapshot or not is_rebuildable(match.canonical_spec)):
         document["rederivable"] = "code"
+    if entry.judged is not None:
+        document["rederivable"] = "judge"
+        if entry.judged:
+            document["judge"] = entry.judged
     _policy(document, log, entry)
     return document
 

@@ -9,6 +9,7 @@ NiceEvalError
 ├── EvalLoadError         an eval file, an id or a dataset row cannot be used
 └── RecordError           the record cannot be read or written
 (RecordWarning        something was skipped while reading; the rest is there)
+(JudgeWarning         a judge cannot be asked, or its cache cannot be used)
 """
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "AuthoringError",
     "ConfigError",
     "EvalLoadError",
+    "JudgeWarning",
     "NiceEvalError",
     "RecordError",
     "RecordWarning",
@@ -98,3 +100,7 @@ def message_of(error: BaseException) -> str:
 
 class RecordWarning(UserWarning):
     """Part of a record was skipped while reading; everything else is there."""
+
+
+class JudgeWarning(UserWarning):
+    """A judge cannot be asked, so that its checks are unavailable, or its cache cannot be used."""

@@ -4,6 +4,7 @@ import copy
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Final, final
 
 from niceeval.codec import EncodedSubject, encode_subject
@@ -46,12 +47,11 @@ def not_a_subject(subject: object) -> str | None:
 class Evidence:
     """The captured subjects of one attempt, by digest."""
 
-    __slots__ = ("_cuts", "_texts", "subjects")
+    __slots__ = ("_texts", "subjects")
 
     def __init__(self) -> None:
         self.subjects: dict[str, EncodedSubject] = {}
         self._texts: dict[str, EncodedSubject] = {}
-        self._cuts: dict[str, EncodedSubject] = {}
 
     def capture(self, value: object) -> EncodedSubject:
         """Encode a value as it is now; the same text is encoded once.
@@ -70,11 +70,7 @@ class Evidence:
 
     def cut(self, text: str) -> str:
         """Keep a cut, already JSON text, as a subject and return its digest."""
-        known = self._cuts.get(text)
-        if known is None:
-            digest = hashlib.sha256(text.encode("ascii")).hexdigest()
-            known = self._cuts[text] = self._keep(EncodedSubject("cut", text, len(text), digest))
-        return known.digest
+        return self._keep(_cut_subject(text)).digest
 
     def texts(self) -> Iterable[tuple[str, EncodedSubject]]:
         """Return the captured texts with what they became."""
@@ -96,6 +92,12 @@ class Evidence:
 
     def _keep(self, subject: EncodedSubject) -> EncodedSubject:
         return self.subjects.setdefault(subject.digest, subject)
+
+
+@lru_cache(maxsize=1024)
+def _cut_subject(text: str) -> EncodedSubject:
+    """Return a cut as a subject; most attempts have the same few."""
+    return EncodedSubject("cut", text, len(text), hashlib.sha256(text.encode("ascii")).hexdigest())
 
 
 def _copied(value: Any) -> Any:

@@ -13,7 +13,7 @@ from niceeval.attempt_state import AttemptState
 from niceeval.attempts import run_body
 from niceeval.context import EvalContext
 from niceeval.errors import RecordError
-from niceeval.record.lines import FolderSource
+from niceeval.record.chain import open_source
 from niceeval.stored import StoredAttempt, attempts_of, awaited
 from niceeval.transcript import Transcript
 from niceeval_expect import CountedToolMatch, EventMatch, Match, ScoreMatch, ToolMatch, ValueMatch
@@ -106,7 +106,7 @@ def recheck_run(folder: str | Path, checks: Checks) -> Recheck:
             raise TypeError("checks map requirements to matches, got an empty mapping, which checks nothing")
     elif not callable(checks):
         raise TypeError(f"checks are a mapping of matches or a function of t, got {checks!r:.200}")
-    source = FolderSource(Path(folder))
+    source = open_source(Path(folder))
     tally = _Tally()
     for attempt in attempts_of(source):
         tally.add(attempt, checks)

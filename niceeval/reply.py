@@ -196,7 +196,7 @@ _NOTHING_USED: Final = Usage()
 
 
 def _all(items: Any, kinds: Any, name: str, wanted: str) -> tuple[Any, ...]:
-    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+    if type(items) is not list and (isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable)):
         raise TypeError(f"Reply() {name} is a list, got {type(items).__name__}")
     found = tuple(items)
     for index, item in enumerate(found):

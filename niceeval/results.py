@@ -142,7 +142,7 @@ class AssertionResult(_Model):
         group: The titles of the groups around it.
         scope: What it looked at.
         subject: The value it read.
-        match: The match's complete spec.
+        match: The match's complete spec; where a judge was asked, with what was asked and answered under ``judge``.
         fingerprint: A digest of that spec.
         calls: References of the tool calls that matched.
         candidates: References of the tool calls that were looked at, bounded.

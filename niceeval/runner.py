@@ -11,6 +11,7 @@ import anyio
 from niceeval.agents.base import Agent
 from niceeval.agents.function import as_agent
 from niceeval.agents.resolve import resolve_agent
+from niceeval.closing import close_agents
 from niceeval.dispatch import Dispatcher
 from niceeval.errors import EvalLoadError, RecordError
 from niceeval.evals.experiments import Budget, Experiment
@@ -102,7 +103,10 @@ async def execute(
         finally:
             await run.judges.aclose()
             await run.hooks.tear_down_rest()
+            problem = await close_agents(agents)
             end.over()
+    if problem is not None:
+        shown.complained(f"closing an agent {problem.text}")
     if run.broken is not None:
         raise run.broken
     run.stops.say_what_was_not_counted()

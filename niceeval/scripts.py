@@ -15,6 +15,7 @@ from niceeval.agents.base import AgentLike
 from niceeval.agents.function import as_agent
 from niceeval.attempt_state import AttemptState
 from niceeval.attempts import INTERRUPTED, NORMAL, Ending, ending_of, overdue, settle
+from niceeval.closing import close_attempt
 from niceeval.config import load_config
 from niceeval.context import EvalContext
 from niceeval.errors import AgentFailed
@@ -199,6 +200,7 @@ class _Attempt:
                 # Every check has been settled or given up by now, so that its task ends at once.
                 await self._checks.__aexit__(None, None, None)
                 await self._judges.aclose()
+                await close_attempt(state)
         return quiet or (isinstance(error, AgentFailed) and late)
 
     def _finish(self, ending: Ending) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final, final
 import attrs
 
 from niceeval_expect._evaluation import Absent
-from niceeval_expect._freeze import freeze
+from niceeval_expect._freeze import ATOMS, freeze
 from niceeval_expect._tool_names import TOOL_STATUSES, ToolStatus
 
 __all__ = ["ToolCall", "ToolStatus", "private_copy"]
@@ -31,6 +31,12 @@ NOT_GIVEN: Final[Any] = _NotGiven()
 
 def private_copy(value: Any) -> Any:
     """Return a copy that later changes to `value` cannot reach, or `value` where it cannot be copied."""
+    if type(value) is dict:
+        for item in value.values():
+            if type(item) not in ATOMS:
+                break
+        else:
+            return value.copy()
     try:
         return freeze(value)
     except ValueError:

@@ -7,6 +7,7 @@ import attrs
 
 from niceeval.attempt_state import AttemptState
 from niceeval.attempts import INTERRUPTED, NORMAL, Ending, Finished, close, run_body, settle
+from niceeval.closing import close_sessions
 from niceeval.context import EvalContext
 from niceeval.evals.eval import Eval
 from niceeval.hooks import Problem, call_hook, torn_down
@@ -19,7 +20,7 @@ __all__ = ["close_and_append", "run_trial"]
 async def run_trial(
     state: AttemptState, eval_: Eval[Any], case: object, timeout: float | None, failure: Ending | None
 ) -> Ending:
-    """Run an eval once, and return how that ended.
+    """Run an eval once, close what its agent kept open in the sessions, and return how that ended.
 
     Nothing gets out of it but what ends the whole run: a cancellation from outside, and Ctrl-C.
 
@@ -32,6 +33,15 @@ async def run_trial(
     """
     if failure is not None:
         return failure
+    try:
+        ending = await _run(state, eval_, case, timeout)
+    except BaseException:
+        await close_sessions(state.sessions)
+        raise
+    return _with(ending, await close_sessions(state.sessions), "closing the agent's session")
+
+
+async def _run(state: AttemptState, eval_: Eval[Any], case: object, timeout: float | None) -> Ending:
     t = EvalContext(state)
     if eval_.setup is None and eval_.teardown is None:
         return await run_body(state, lambda: eval_(t, case) if eval_.has_cases else eval_(t), timeout)
@@ -52,7 +62,7 @@ async def run_trial(
         raise
     if in_setup and ending.error is not None and ending is not INTERRUPTED:
         ending = attrs.evolve(ending, error=f"in setup: {ending.error}")
-    return _with(ending, await _tear_down(state, eval_, arguments))
+    return _with(ending, await _tear_down(state, eval_, arguments), "teardown")
 
 
 async def _tear_down(state: AttemptState, eval_: Eval[Any], arguments: tuple[Any, ...]) -> Problem | None:
@@ -72,11 +82,11 @@ async def _tear_down(state: AttemptState, eval_: Eval[Any], arguments: tuple[Any
         state.tearing_down = False
 
 
-def _with(ending: Ending, problem: Problem | None) -> Ending:
-    """Return how an attempt ended whose teardown went wrong: an error, besides what it was before."""
+def _with(ending: Ending, problem: Problem | None, what: str) -> Ending:
+    """Return how an attempt ended after which something went wrong: an error, besides what it was before."""
     if problem is None or ending is INTERRUPTED:
         return ending
-    text = f"teardown {problem.text}"
+    text = f"{what} {problem.text}"
     return Ending(
         error=text if ending.error is None else f"{ending.error}; {text}",
         failure=ending.failure,

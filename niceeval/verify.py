@@ -10,7 +10,7 @@ from typing import Any, Final, final
 import attrs
 
 from niceeval.errors import RecordError
-from niceeval.record.lines import FolderSource
+from niceeval.record.chain import open_source
 from niceeval.stored import Altered, StoredAttempt, attempts_of
 from niceeval.verdict import Part, decide, earn, fold_pass, fold_score
 from niceeval_expect._match import Match
@@ -100,7 +100,7 @@ def verify_run(
     Raises:
         RecordError: The run cannot be read.
     """
-    source = FolderSource(Path(folder))
+    source = open_source(Path(folder))
     verifier = _Verifier(code, load)
     for attempt in attempts_of(source):
         verifier.add(attempt)

@@ -65,6 +65,8 @@ class View:
         return known
 
     def _read_coverage(self, channel: str) -> tuple[Coverage, str | None]:
+        if all(record.evidence.coverage.get(channel) == "complete" for turns in self.sessions for record in turns):
+            return "complete", None
         total = self.size
         gaps = []
         known = 0
@@ -91,7 +93,8 @@ class View:
             calls = tuple(
                 [
                     (f"s{record.session}.t{record.index}.c{place}", call)
-                    for record in self._records()
+                    for turns in self.sessions
+                    for record in turns
                     for place, call in enumerate(record.evidence.tool_calls or ())
                 ]
             )

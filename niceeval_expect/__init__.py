@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from niceeval_expect._date import same_date, same_instant
     from niceeval_expect._evaluation import Absent, Diagnostic, Evaluation
     from niceeval_expect._event import EventMatch, event_match
+    from niceeval_expect._judge import closed_qa, define_judge, factuality, summarizes
     from niceeval_expect._leaks import reveals_nothing_of
     from niceeval_expect._length import length
     from niceeval_expect._literals import forbids, includes_all, includes_any
@@ -80,9 +81,11 @@ __all__ = [
     "between",
     "cites_only",
     "close_to",
+    "closed_qa",
     "command_match",
     "command_succeeded",
     "contains",
+    "define_judge",
     "define_score_match",
     "define_value_match",
     "ends_with",
@@ -91,6 +94,7 @@ __all__ = [
     "every",
     "every_claim_cited",
     "excludes",
+    "factuality",
     "field_order",
     "forbids",
     "from_spec",
@@ -133,6 +137,7 @@ __all__ = [
     "semantic",
     "similarity",
     "starts_with",
+    "summarizes",
     "toolMatch",
     "tool_match",
     "unordered",
@@ -150,6 +155,7 @@ _HOMES = {
     "_date": ("same_date", "same_instant"),
     "_evaluation": ("Absent", "Diagnostic", "Evaluation"),
     "_event": ("EventMatch", "event_match"),
+    "_judge": ("closed_qa", "define_judge", "factuality", "summarizes"),
     "_leaks": ("reveals_nothing_of",),
     "_length": ("length",),
     "_literals": ("forbids", "includes_all", "includes_any"),

@@ -79,10 +79,10 @@ def is_plain(value: Any, levels: int = MAX_DEPTH) -> bool:
     if kind is str:
         return value.isascii() or find_surrogate(value) is None
     if kind is dict:
-        if not levels:
+        if not levels or "$" in value:
             return False
         for key, item in value.items():
-            if type(key) is not str or key == "$" or not (key.isascii() or find_surrogate(key) is None):
+            if type(key) is not str or not (key.isascii() or find_surrogate(key) is None):
                 return False
             one = type(item)
             if (one is str and item.isascii()) or one is bool or item is None:

@@ -1,7 +1,7 @@
 """The kind of matches over one tool call, and their quantifiers: how many calls of a scope are to be like that."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, Never, Protocol, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Never, Protocol, cast, final
 
 import attrs
 
@@ -43,6 +43,8 @@ class ToolMatch(BooleanMatch):
 
     __slots__ = ()
     _domain = "tool"
+    _needs_name: ClassVar[bool] = False
+    """Whether `_rejects` is true of every call that `_names` is false of."""
 
     def __and__(self, other: "ToolMatch", /) -> "ToolMatch":
         """Return the match that needs both, of the same call."""

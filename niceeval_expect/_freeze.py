@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, Final
 
-__all__ = ["call_repr", "freeze", "rule_inside", "show"]
+__all__ = ["ATOMS", "call_repr", "freeze", "rule_inside", "show"]
 
 # Python refuses to write an integer of more than 4,300 digits in decimal; in hexadecimal it has no limit.
 _MAX_BITS: Final = 14_000
-_ATOMS = frozenset({str, int, float, bool, type(None), bytes, complex})
+ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes, complex})
+"""Types whose values nobody can change."""
 _ENDLESS: Final = "a match's argument contains itself or is nested too deeply; give the part of it that counts"
 _CONTAINERS: Final = frozenset({list, tuple, set, frozenset})
 
@@ -25,7 +26,7 @@ def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
     Raises:
         ValueError: It contains itself or is nested too deeply.
     """
-    if type(value) in _ATOMS:
+    if type(value) in ATOMS:
         return value
     try:
         return _frozen(value, refuse)
@@ -36,12 +37,12 @@ def freeze(value: Any, refuse: Callable[[object], None] | None = None) -> Any:
 
 def _frozen(value: Any, refuse: Callable[[object], None] | None) -> Any:
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return value
     if kind is dict:
-        return {key: item if type(item) in _ATOMS else _frozen(item, refuse) for key, item in value.items()}
+        return {key: item if type(item) in ATOMS else _frozen(item, refuse) for key, item in value.items()}
     if kind is list:
-        return [item if type(item) in _ATOMS else _frozen(item, refuse) for item in value]
+        return [item if type(item) in ATOMS else _frozen(item, refuse) for item in value]
     if kind is tuple:
         return tuple([_frozen(item, refuse) for item in value])
     if kind is set or kind is frozenset:
@@ -61,7 +62,7 @@ def _frozen(value: Any, refuse: Callable[[object], None] | None) -> Any:
 
 def rule_inside(value: object) -> object:
     """Return a match or a compiled regex that stands in plain data, where it would only equal itself; else None."""
-    if type(value) in _ATOMS:
+    if type(value) in ATOMS:
         return None
     try:
         return _rule_inside(value)

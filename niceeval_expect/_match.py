@@ -40,7 +40,7 @@ from niceeval_expect._evaluation import (
     unavailable,
 )
 from niceeval_expect._freeze import call_repr
-from niceeval_expect._spec import argument_to_data, canonical, canonical_call, digest
+from niceeval_expect._spec import argument_to_data, canonical, canonical_call, digest, is_rebuildable
 
 __all__ = [
     "COMPOSE",
@@ -85,7 +85,7 @@ class Match:
     False
     """
 
-    __slots__ = ("_awaits", "_canonical", "_digest")
+    __slots__ = ("_awaits", "_canonical", "_digest", "_kept")
     _spec_name: ClassVar[str]
     _positional: ClassVar[int] = 1
     family: Family = "structural"
@@ -93,6 +93,7 @@ class Match:
     _awaits: bool
     _canonical: str
     _digest: str
+    _kept: tuple[str, str, bool]
 
     def spec(self) -> dict[str, Any]:
         """Return the complete configuration as JSON-safe data, from which `from_spec` rebuilds an equal match."""
@@ -124,8 +125,22 @@ class Match:
         """Whether evaluating may call author code that returns a coroutine."""
         known: bool | None = getattr(self, "_awaits", None)
         if known is None:
-            known = any(isinstance(part, Match) and part._may_await for part in self._parts())
+            known = False
+            for part in self._parts():
+                if isinstance(part, Match) and part._may_await:
+                    known = True
+                    break
             _set(self, "_awaits", known)
+        return known
+
+    @property
+    def _as_kept(self) -> tuple[str, str, bool]:
+        """What a record keeps: the fingerprint, the canonical spec, and whether the match can be rebuilt from that."""
+        known: tuple[str, str, bool] | None = getattr(self, "_kept", None)
+        if known is None:
+            spec = self.canonical_spec
+            known = (self.fingerprint, spec, is_rebuildable(spec))
+            _set(self, "_kept", known)
         return known
 
     @property

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from niceeval_expect._regex_cost import quick_up_to
+from niceeval_expect._regex_sets import ANY, BOUNDARY, NO_BOUNDARY, NOT_IF_EMPTY, NOT_SPACE, NOT_WORD, SPACE, WORD
+
 if TYPE_CHECKING:
     import regex
 
@@ -32,19 +35,6 @@ _NUMBERED: Final = re.compile(r"[0-7]{3}|[0-9]{1,2}")
 _OCTAL: Final = re.compile(r"[0-7]{1,3}")
 _HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 
-_ANY: Final = r"\x00-\U0010ffff"
-# What str.isspace() and str.isalnum() say, which is what `re` means, in the vocabulary of `regex`.
-_SPACE: Final = r"\s\x1c-\x1f"
-_NOT_SPACE: Final = r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}\p{Cs}\p{Cn}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
-_WORD: Final = r"\p{L}\p{N}_"
-_NOT_WORD: Final = (
-    r"\p{M}\p{Z}\p{C}\p{S}\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}\u203f\u2040\u2054\ufe33\ufe34\ufe4d-\ufe4f\uff3f"
-)
-_BOUNDARY: Final = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
-_NO_BOUNDARY: Final = f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))"
-# Whether \B matches the empty text changed in Python 3.14.
-_NOT_IF_EMPTY: Final = r"(?!\A\Z)" if re.search(r"\B", "") is None else ""
-
 _DOTLESS: Final = "iIİı"
 """The one family of letters that `re` and `regex` do not join alike when case is ignored."""
 
@@ -58,12 +48,14 @@ class Engine:
         flags: The flags of `re` in effect.
         groups: The number of capture groups.
         names: The names of capture groups and their numbers.
+        quick: Up to how many characters of text a search cannot take long.
     """
 
     source: str
     flags: int
     groups: int
     names: dict[str, int]
+    quick: int
     _narrow: "regex.Pattern[str]"
 
     def over(self, text: str) -> "regex.Pattern[str]":
@@ -78,6 +70,9 @@ class Engine:
         """
         compiled = self.over(text)
         find = compiled.fullmatch if full else compiled.search
+        if len(text) <= self.quick:
+            # Without a budget: reading the clock takes ten times as long.
+            return find(text)
         return find(text, timeout=seconds, concurrent=True)
 
 
@@ -97,7 +92,7 @@ def engine(source: str, ascii: bool = False) -> Engine:
 def variant(source: str, flags: int) -> Engine:
     """Return the engine of a pattern known to be valid, with these flags of `re` instead of its own."""
     narrow = _compiled(source, flags, False)
-    return Engine(source, flags, narrow.groups, dict(narrow.groupindex), narrow)
+    return Engine(source, flags, narrow.groups, dict(narrow.groupindex), quick_up_to(source), narrow)
 
 
 @functools.lru_cache(maxsize=2048)
@@ -224,8 +219,8 @@ class _Translator:
             return r"\A" if char == "A" else r"\Z"
         if char in "bB":
             self.at += 2
-            edge = (_BOUNDARY if char == "b" else _NO_BOUNDARY) if self.wide else "\\" + char
-            return edge + (_NOT_IF_EMPTY if char == "B" else "")
+            edge = (BOUNDARY if char == "b" else NO_BOUNDARY) if self.wide else "\\" + char
+            return edge + (NOT_IF_EMPTY if char == "B" else "")
         if char.isdecimal() and char != "0":
             found = _NUMBERED.match(self.source, self.at + 1)
             if found is not None and len(found.group()) < 3:
@@ -252,9 +247,9 @@ class _Translator:
 
     def _category(self, char: str) -> str:
         if char in "sS" and not self.ascii:
-            return _SPACE if char == "s" else _NOT_SPACE
+            return SPACE if char == "s" else NOT_SPACE
         if char in "wW" and self.wide:
-            return _WORD if char == "w" else _NOT_WORD
+            return WORD if char == "w" else NOT_WORD
         return "\\" + char
 
     def _set(self) -> str:
@@ -280,13 +275,13 @@ class _Translator:
         self.at += 1
         if any(category.swapcase() in categories for category in categories):
             # The engine takes [^\D\d] for any character; it is none.
-            parts = [_ANY]
+            parts = [ANY]
         elif dotless and self.ignorecase and not self.ascii:
             parts.append(_DOTLESS)
         members = "".join(parts)
         if negated and self.mixed:
             # Where case is ignored in a part only, the engine's first-character test ignores it in negated sets too.
-            return f"(?:(?![{members}])[{_ANY}])"
+            return f"(?:(?![{members}])[{ANY}])"
         return f"[{'^' if negated else ''}{members}]"
 
     def _member(self) -> str:

@@ -199,22 +199,35 @@ def _ref(diagnostic: Diagnostic) -> Ref:
 
 
 def tally(
-    match: BooleanMatch, items: Iterable[tuple[Ref, T]], near: Callable[[T], bool], rejects: Callable[[T], bool]
+    match: BooleanMatch,
+    items: Iterable[tuple[Ref, T]],
+    near: Callable[[T], bool | None],
+    rejects: Callable[[T], bool],
+    *,
+    others_mismatch: bool = False,
 ) -> Tally:
     """Compare every item with `match`, in linear time; every item is looked at, so that nothing hides behind many.
 
     Args:
         match: A match over one item.
         items: References with items.
-        near: Tells whether an item is of the kind that the match asks for.
+        near: Tells whether an item is of the kind that the match asks for; None where that cannot be told.
         rejects: Tells at little cost whether an item certainly mismatches, so that what would not be shown of many
             thousands need not be explained.
+        others_mismatch: Whether `rejects` is true of every item that `near` is false of.
     """
     counts = Tally()
     # An async predicate has to be called for the same items in every pass.
     explain_all = match._may_await
+    skips_others = others_mismatch and not explain_all
+    far = counts._far
     for ref, item in items:
-        close = near(item)
+        close = near(item) is not False
+        if skips_others and not close:
+            counts.examined += 1
+            if len(far) < MAX_SAMPLES:
+                far.append(ref)
+            continue
         if not (explain_all or counts.needs(close)) and rejects(item):
             counts.pass_over(ref, close)
             continue

@@ -73,10 +73,8 @@ def canonical_call(name: str, args: Mapping[str, object]) -> str:
     before, after = "", ""
     for key in sorted(args) if len(args) > 1 else args:
         value = args[key]
-        if type(value) is str and value.isascii():
-            part = f"{_quote(key)}:{_quote(value)}"
-        else:
-            part = f"{_quote(key)}:{_canonical_argument(value)}"
+        text = _quote(value) if type(value) is str and value.isascii() else _canonical_argument(value)
+        part = f"{_quote(key)}:{text}"
         if key < "match":
             before += part + ","
         else:

@@ -21,6 +21,7 @@ __all__ = ["CountedToolMatch", "ToolCallLike", "ToolMatch", "as_tool_match", "pl
 class _ToolMatch(ToolMatch):
     _spec_name = "tool_match"
     _looks_back = False
+    _needs_name = True
     name: str
     input: ValueMatch | None
     output: ValueMatch | None

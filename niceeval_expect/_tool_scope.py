@@ -6,7 +6,7 @@ from typing import Any, final
 
 import attrs
 
-from niceeval_expect._call_scope import CallMatch, CallScope, looks_back
+from niceeval_expect._call_scope import CallMatch, CallScope
 from niceeval_expect._evaluation import MAX_SAMPLES, Absent, Diagnostic, Evaluation, Outcome, sample, unavailable
 from niceeval_expect._freeze import call_repr
 from niceeval_expect._match import Match, evaluate_part
@@ -31,10 +31,6 @@ class _CalledTool(CallMatch):
 
     def __repr__(self) -> str:
         return call_repr(self._spec_name, plain_name(self.tool))
-
-    @property
-    def _reads_turns(self) -> bool:
-        return looks_back(self.tool)
 
     def _over(self, scope: CallScope) -> Evaluation:
         tool = self.tool
@@ -65,8 +61,10 @@ register("called_tool", lambda args: called_tool(args["tool"]))
 
 
 def _tally(tool: ToolMatch, scope: CallScope) -> Tally:
-    named = tool._names if tool._tools() else _any_tool
-    return tally(tool, scope.seen_by(tool), lambda call: named(call) is not False, tool._rejects)
+    if not tool._tools():
+        # A match that names no tool speaks of the calls of all of them.
+        return tally(tool, scope.seen_by(tool), _any_tool, tool._rejects)
+    return tally(tool, scope.seen_by(tool), tool._names, tool._rejects, others_mismatch=tool._needs_name)
 
 
 def _any_tool(call: ToolCallLike) -> bool | None:
@@ -139,10 +137,6 @@ class _NotCalledTool(CallMatch):
 
     def __repr__(self) -> str:
         return call_repr(self._spec_name, plain_name(self.tool))
-
-    @property
-    def _reads_turns(self) -> bool:
-        return looks_back(self.tool)
 
     def _over(self, scope: CallScope) -> Evaluation:
         tool = self.tool

@@ -20,9 +20,11 @@ def test_every_key_is_read_and_paths_belong_to_the_file(tmp_path: Path) -> None:
         [tool.niceeval]
         agent = "agents.plain:order_agent"
         evals = ["evals", "more/eval_x.py"]
+        experiments = ["experiments", "experiments.fast:baseline"]
         attempts = 3
         concurrency = 4
         timeout = 30
+        retries = 0
         record = "out/record"
         secrets = ["DATABASE_URL", "_x1"]
         """,
@@ -32,9 +34,11 @@ def test_every_key_is_read_and_paths_belong_to_the_file(tmp_path: Path) -> None:
         source=source,
         agent=("agents.plain:order_agent",),
         evals=(tmp_path / "evals", tmp_path / "more/eval_x.py"),
+        experiments=(str(tmp_path / "experiments"), "experiments.fast:baseline"),
         attempts=3,
         concurrency=4,
         timeout=30.0,
+        retries=0,
         record=tmp_path / "out/record",
         secrets=("DATABASE_URL", "_x1"),
     )
@@ -44,6 +48,7 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     config = load_config(tmp_path)
     assert (config.root, config.agent, config.evals, config.attempts) == (tmp_path, (), (), 1)
     assert (config.concurrency, config.timeout, config.record, config.secrets) == (10, None, None, ())
+    assert (config.experiments, config.retries) == ((), 2)
 
 
 def test_the_search_goes_upward_to_the_nearest_file_with_the_table(
@@ -83,6 +88,10 @@ def test_agents_come_as_the_command_line_takes_them(tmp_path: Path, text: str, a
         ("attempts = 2.0", "at least 1, got 2.0"),
         ("concurrency = 0", "concurrency must be a whole number"),
         ("concurrency = true", "concurrency must be a whole number"),
+        ("retries = -1", "retries must be a whole number of at least 0, got -1"),
+        ("retries = true", "at least 0, got True"),
+        ("experiments = []", "experiments must be a path or a list of paths"),
+        ("experiments = 3", "experiments must be a path or a list of paths, got 3"),
         ("timeout = 0", "timeout must be a number of seconds above 0, got 0"),
         ("timeout = -1.5", "seconds above 0, got -1.5"),
         ('timeout = "4"', "seconds above 0, got '4'"),
@@ -102,7 +111,7 @@ def test_agents_come_as_the_command_line_takes_them(tmp_path: Path, text: str, a
         ('agent = { "a b" = "c:d" }', "name has no spaces"),
         ('secrets = "API"', "secrets must be a list of names of environment variables, got str"),
         ("attempt = 3", "has no key 'attempt'; did you mean 'attempts'"),
-        ("colour = 3", "has no key 'colour'; known are agent, evals, attempts, concurrency, timeout, record, secrets"),
+        ("colour = 3", "has no key 'colour'; known are agent, evals, experiments, attempts, concurrency, timeout, retries, record"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_file_key_and_remedy(tmp_path: Path, line: str, message: str) -> None:

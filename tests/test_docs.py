@@ -154,11 +154,25 @@ def test_every_public_name_is_mentioned(name: str) -> None:
     assert re.search(rf"\b{re.escape(name)}\b", ALL), f"no page mentions niceeval.{name}"
 
 
-@pytest.mark.parametrize("command", sorted(cli.commands))
+def commands_of(group: click.Group, *above: str) -> dict[str, click.Command]:
+    """Return every command by its full name, those of groups too."""
+    found: dict[str, click.Command] = {}
+    for name, command in group.commands.items():
+        found[" ".join([*above, name])] = command
+        if isinstance(command, click.Group):
+            found |= commands_of(command, *above, name)
+    return found
+
+
+COMMANDS = commands_of(cli)
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_and_option_is_documented(command: str) -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert f"## niceeval {command}\n" in page
-    for parameter in cli.commands[command].params:
+    level = "#" * (2 + command.count(" "))
+    assert f"\n{level} niceeval {command}\n" in page
+    for parameter in COMMANDS[command].params:
         if isinstance(parameter, click.Option):
             for option in parameter.opts:
                 assert f"`{option}" in page or f"[{option}" in page, f"docs/cli.md does not mention {option}"

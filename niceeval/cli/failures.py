@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from niceeval._reading import preview, spec_text, where
+from niceeval.cli.judge_texts import judged_texts
 from niceeval.cli.numbers import counted
 from niceeval.cli.screen import Screen
 from niceeval.cli.text import cut, line, paragraph, safe
@@ -111,6 +112,8 @@ def _difference(entry: AssertionResult, attempt: AttemptResult, screen: Screen) 
     subject = _subject(entry)
     if subject and subject not in (received, received[1:-1]):
         yield from detail("subject", subject, screen)
+    for text in judged_texts(entry):
+        yield from detail("judge", text, screen, most=3)
     yield from _input(attempt, entry, screen)
 
 

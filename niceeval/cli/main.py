@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import click
 
 from niceeval.cli.codes import FULL_PIPE, INTERRUPTED, USAGE
-from niceeval.cli.group import cli
+from niceeval.cli.group import ReaderGone, cli
 from niceeval.errors import NiceEvalError
 
 __all__ = ["cli", "main"]
 
-for _module in ("running", "reading"):
+for _module in ("running", "reading", "records", "gating", "querying", "judging"):
     import_module(f"niceeval.cli.commands.{_module}")
 
 
@@ -49,7 +49,7 @@ def _answered(command: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         # The reader, such as `head`, has seen enough; the flush at exit must not fail for that either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FULL_PIPE

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-__all__ = ["clock", "counted", "rate", "scores", "seconds"]
+__all__ = ["bound", "chance", "clock", "counted", "percent", "rate", "scores", "seconds", "signed", "span"]
 
 _MOST_DIGITS = 6
 
@@ -65,3 +65,54 @@ def seconds(duration: float) -> str:
     if duration < 3600:
         return f"{int(duration) // 60} min {int(duration) % 60} s"
     return f"{int(duration) // 3600} h {int(duration) // 60 % 60} min"
+
+
+def bound(value: float, limit: float) -> str:
+    """Write a rate with three digits, or as many as keep it on its side of a limit.
+
+    >>> bound(0.8996, 0.9), bound(0.90004, 0.9), bound(0.95, 0.9)
+    ('0.8996', '0.900', '0.950')
+    """
+    digits = next((n for n in range(3, 8) if (float(f"{value:.{n}f}") >= limit) == (value >= limit)), 8)
+    return f"{value:.{digits}f}"
+
+
+def chance(value: float) -> str:
+    """Write a chance with two significant digits, and never as 0.
+
+    >>> chance(0.03125), chance(0.5), chance(1e-9), chance(1)
+    ('0.031', '0.50', 'below 0.0001', '1.0')
+    """
+    return "below 0.0001" if value < 0.0001 else f"{value:#.2g}"
+
+
+def percent(share: float) -> str:
+    """Write a share in percent, with as many digits as it has.
+
+    >>> percent(0.95), percent(1 - 0.95), percent(0.999)
+    ('95 %', '5 %', '99.9 %')
+    """
+    return f"{share * 100:.6g} %"
+
+
+def signed(value: float | None) -> str:
+    """Write a difference with its sign, and never as 0 unless it is.
+
+    >>> signed(-0.1), signed(0.0004), signed(0), signed(None)
+    ('-0.10', '+0.0004', '0.00', '-')
+    """
+    if value is None:
+        return "-"
+    digits = next((n for n in range(2, _MOST_DIGITS) if float(f"{value:.{n}f}") or not value), _MOST_DIGITS)
+    return f"{value:+.{digits}f}" if value else f"{0:.{digits}f}"
+
+
+def span(ends: tuple[float, float] | None, *, sign: bool = False) -> str:
+    """Write an interval.
+
+    >>> span((0.801, 0.917)), span((-0.2, 0.004), sign=True), span(None)
+    ('0.80 to 0.92', '-0.20 to +0.004', '-')
+    """
+    if ends is None:
+        return "-"
+    return " to ".join(signed(end) if sign else f"{end:.2f}" for end in ends)

@@ -10,7 +10,6 @@ from niceeval.cli.numbers import counted
 from niceeval.cli.screen import Screen
 from niceeval.cli.text import columns, line
 from niceeval.cli.view import RunView
-from niceeval.record.lines import Damaged, parse
 from niceeval_expect import from_spec
 
 __all__ = ["Outside", "outside", "outside_table"]
@@ -44,23 +43,14 @@ class Outside:
 
 def outside(view: RunView) -> list[Outside]:
     """Count the deciding checks of every eval, in the plan's order."""
-    known: dict[str, bool | None] = {}
     found: dict[str, dict[str, bool | None]] = {planned.id: {} for planned in view.header.evals}
-    for _, raw in view.source.lines():
-        try:
-            document = parse(raw)
-        except Damaged:
-            continue  # said where the report is made
-        checks = found.setdefault(document["eval"], {})
-        for entry in document.get("assertions") or ():
-            if not isinstance(entry, dict) or entry.get("decision") not in ("met", "unmet", "undecided"):
-                continue
-            fingerprint = str(entry.get("match"))
-            if fingerprint not in known:
-                known[fingerprint] = _reaches((document.get("matches") or {}).get(fingerprint))
-            requirement, reaches = str(entry.get("requirement")), known[fingerprint]
-            before = checks.get(requirement, False)
-            checks[requirement] = True if before or reaches else (None if before is None else reaches)
+    for eval_id, requirement, spec in view.checks():
+        checks = found.setdefault(eval_id, {})
+        before = checks.get(requirement, False)
+        # A match of another case can only add to what is known already.
+        if not before:
+            reaches = _reaches(spec)
+            checks[requirement] = True if reaches else (None if before is None else reaches)
     return [
         Outside(
             name,

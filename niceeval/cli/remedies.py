@@ -19,6 +19,18 @@ _BY_CODE: Final[Mapping[str, str]] = {
     "status-unknown": "report how calls end: ToolCall(..., status=...), or pass tool_status= to the reader",
     "name-unresolved": "report the tool and its server apart: ToolCall(name, server=...)",
     "subject-not-retainable": "check a smaller part of the value, or teach it: register_snapshot(type, encode)",
+    "judge-model-unresolved": "name a judge: --judge MODEL, [tool.niceeval.judge], or judge= of the experiment",
+    "judge-key-unresolved": "set the environment variable with the judge's key, or name another as key_variable",
+    "judge-sdk-missing": 'install the SDK: pip install "niceeval[openai]" or "niceeval[anthropic]"',
+    "judge-key-refused": "see that the key is right and may use this model, then run again",
+    "judge-model-unknown": "see that model and base_url of the judge are right, then run again",
+    "judge-rate-limited": "lower the judge's concurrency, or raise its retries, then resume with --errored",
+    "judge-timeout": "give the judge more time (timeout), or a smaller model, then resume with --errored",
+    "judge-unreachable": "see that the judge's endpoint is up, then resume with --errored",
+    "judge-request-refused": "see what the endpoint refuses; structured = false where it knows no JSON schema",
+    "judge-refused": "read the reply in niceeval show; another model or a plainer rule may answer",
+    "judge-off-format": "read the reply in niceeval show; use structured = true, or a model that keeps to a format",
+    "judge-off-scale": "read the reply in niceeval show; choices in place of a scale leave less to misread",
     "cut-off": "give the attempt more time: --timeout",
 }
 

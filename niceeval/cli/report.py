@@ -10,6 +10,7 @@ from typing import Final
 import attrs
 from rich.text import Text
 
+from niceeval.cli.compare import compare_table
 from niceeval.cli.conversation import conversation_block
 from niceeval.cli.errored import errored_blocks
 from niceeval.cli.failures import Naming, failed_block
@@ -19,13 +20,19 @@ from niceeval.cli.screen import Screen
 from niceeval.cli.tables import counts_line, eval_table, ranking_table, requirement_table, score_table
 from niceeval.cli.text import line
 from niceeval.cli.view import RunView
+from niceeval.record.layout import run_process
 from niceeval.results import AttemptResult
 
-__all__ = ["Rerun", "closer_look", "recorded_run", "run_report", "show_report"]
+__all__ = ["Rerun", "closer_look", "recorded_run", "run_report", "short_report", "show_report"]
 
 _MOST_BLOCKS: Final = 20
 _MOST_SKIPPED: Final = 3
 _MOST_CONVERSATIONS: Final = 5
+_RUNNING: Final = {
+    "alive": "still running",
+    "gone": "killed, its process is gone",
+    "unknown": "still running, or killed",
+}
 
 
 @attrs.frozen
@@ -53,10 +60,11 @@ def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rer
     yield from errored_blocks(view.attempts("skipped"), screen, naming, most=_MOST_SKIPPED)
     yield from ranking_table(view, screen)
     yield from score_table(view, screen, most=_MOST_BLOCKS)
+    yield from compare_table(view, screen)
     yield from eval_table(view, screen)
     yield from requirement_table(view, screen, everything=False)
     yield line("")
-    yield from counts_line(view.statuses, screen, f" in {seconds(took)}")
+    yield from counts_line(view.statuses, screen, f" in {seconds(took)}", retried=view.retried)
     yield from _unfinished(view)
     if problems:
         yield line((f"{counted(problems, 'problem')} while loading, named above: not everything ran", "bold red"))
@@ -64,22 +72,34 @@ def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rer
     yield from _next(view, screen, failed, rerun)
 
 
-def show_report(view: RunView, screen: Screen) -> Iterator[Text]:
-    """A recorded run again: the tables first, then every failed and errored attempt."""
+def short_report(view: RunView, screen: Screen, *, took: float) -> Iterator[Text]:
+    """What `--quiet` leaves: the counts, what is missing, and where the record is."""
+    yield from counts_line(view.statuses, screen, f" in {seconds(took)}", retried=view.retried)
+    yield from _unfinished(view)
+    yield line(("record  ", "dim"), recorded_run(view.folder))
+
+
+def show_report(view: RunView, screen: Screen, *, most: int | None = None) -> Iterator[Text]:
+    """A recorded run again: the tables first, then failed and errored attempts, of each at most so many."""
     naming = _naming(view)
     yield from ranking_table(view, screen)
-    yield from score_table(view, screen, most=None)
+    yield from score_table(view, screen, most=most)
+    yield from compare_table(view, screen)
     yield from eval_table(view, screen)
     yield from requirement_table(view, screen, everything=True)
     yield from outside_table(view, screen)
-    for attempt in view.attempts("failed"):
+    for attempt in view.attempts("failed", most=most):
         yield from failed_block(attempt, screen, naming)
-    yield from errored_blocks(view.attempts("errored", "unrankable", "skipped"), screen, naming)
+    hidden = 0 if most is None else view.statuses.get("failed", 0) - most
+    if hidden > 0:
+        yield line("")
+        yield line((f"({hidden:,} more failed: niceeval show --all)", "dim"))
+    yield from errored_blocks(view.attempts("errored", "unrankable", "skipped"), screen, naming, most=most)
     if view.one_case:
         for attempt, conversation in view.conversations(_MOST_CONVERSATIONS):
             yield from conversation_block(attempt, conversation, screen, naming)
     yield line("")
-    yield from counts_line(view.statuses, screen)
+    yield from counts_line(view.statuses, screen, retried=view.retried)
     yield from _unfinished(view)
 
 
@@ -87,14 +107,18 @@ def closer_look(view: RunView, run: str) -> Iterator[Text]:
     """How to see what was said in the first attempt that needs a look; nothing where that is on the screen already."""
     if view.one_case:
         return
-    attempt = next(view.attempts("failed", "errored", "unrankable"), None)
+    attempt = next(view.attempts("failed", "errored", "unrankable", most=1), None)
     if attempt is not None and attempt.name.isprintable():
         yield line(("next    ", "dim"), f"niceeval show {shlex.quote(run)} {shlex.quote(attempt.name)}")
 
 
 def recorded_run(folder: Path) -> str:
     """Return the folder of a run, relative where that is shorter."""
-    relative = os.path.relpath(folder)
+    try:
+        relative = os.path.relpath(folder)
+    except ValueError:
+        # On Windows, nothing leads from one drive to another.
+        return str(folder)
     return relative if len(relative) < len(str(folder)) else str(folder)
 
 
@@ -104,9 +128,16 @@ def _naming(view: RunView) -> Naming:
 
 def _unfinished(view: RunView) -> Iterator[Text]:
     planned = view.header.planned()
-    if view.finished < planned or view.header.status == "interrupted":
-        state = "still running, or killed" if view.header.status == "running" else view.header.status
+    if view.header.stopped is not None:
+        yield line((f"stopped: {view.header.stopped}; {_left(view, planned)} were not run", "yellow"))
+    elif view.finished < planned or view.header.status != "sealed":
+        running = view.header.status == "running"
+        state = _RUNNING[run_process(view.folder) or "alive"] if running else view.header.status
         yield line((f"{state}: {view.finished} of {counted(planned, 'planned attempt')} have ended", "yellow"))
+
+
+def _left(view: RunView, planned: int) -> str:
+    return f"{planned - view.finished:,} of {counted(planned, 'planned attempt')}"
 
 
 def _next(view: RunView, screen: Screen, failed: Sequence[AttemptResult], rerun: Rerun) -> Iterator[Text]:
@@ -123,6 +154,8 @@ def _next(view: RunView, screen: Screen, failed: Sequence[AttemptResult], rerun:
     one_line = f"{commands[0]:<25}{commands[-1]}"
     if len(commands) > 1 and len(one_line) + 8 <= screen.width and len(commands[0]) < 25:
         commands = [one_line]
+    if view.finished < view.header.planned() or view.header.status == "interrupted":
+        commands.append(f"niceeval resume{'' if usual else f' {shlex.quote(recorded_run(view.folder))}'}")
     for number, part in enumerate("\n        ".join(commands).splitlines()):
         yield line(("next    ", "dim"), part) if number == 0 else line(part)
 

@@ -1,6 +1,6 @@
 """The tables of a report: evals, requirements, the ranking, and the counts of the last line."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.cells import cell_len
@@ -33,12 +33,20 @@ def style_of(status: str) -> str:
     return _STYLES.get(status, "")
 
 
-def headline(agents: Sequence[str], attempts: int, sizes: Sequence[int], screen: Screen, *start: str) -> Iterator[Text]:
-    """Say what was planned: how many evals with how many cases each, agents and attempts."""
-    factors = [counted(sum(sizes), "case"), *([counted(len(agents), "agent")] if len(agents) > 1 else [])]
-    factors.append(counted(attempts, "attempt"))
+def headline(
+    agents: Sequence[str],
+    attempts: Collection[int],
+    sizes: Sequence[int],
+    screen: Screen,
+    *start: str,
+    kind: str = "agent",
+) -> Iterator[Text]:
+    """Say what was planned: how many evals with how many cases each, agents or experiments, and attempts."""
+    factors = [counted(sum(sizes), "case"), *([counted(len(agents), kind)] if len(agents) > 1 else [])]
+    few, most = min(attempts, default=1), max(attempts, default=1)
+    factors.append(counted(most, "attempt") if few == most else f"{few:,}-{counted(most, 'attempt')}")
     plan = f"{counted(len(sizes), 'eval')}, {f' {screen.symbols.times} '.join(factors)}"
-    named = [f"{'agent' if len(agents) == 1 else 'agents'} {', '.join(agents)}"] if agents else []
+    named = [f"{kind}{'' if len(agents) == 1 else 's'} {', '.join(agents)}"] if agents else []
     current = ""
     for part in map(safe, [*start, plan, *named]):
         if current and cell_len(current) + 2 + cell_len(part) > screen.width:
@@ -55,7 +63,9 @@ def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
         return
     several = len(view.header.agents) > 1
     k = view.header.most_attempts
-    head = ["eval", "passed/decided", "errored", "rate", *([f"pass@{k}", f"pass^{k}"] if k > 1 else [])]
+    asked = {item.id: item.min_rate for item in planned if item.min_rate is not None}
+    head = ["eval", "passed/decided", "errored", "rate", *(["asked"] if asked else [])]
+    head += [f"pass@{k}", f"pass^{k}"] if k > 1 else []
     rows: list[list[str]] = []
     above = ""
     for each in view.rates.evals:
@@ -64,6 +74,7 @@ def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
             rows.append([above, *[""] * (len(head) - 1)])
         name = f"  {each.agent or '-'}" if several else each.eval_id
         row = [name, f"{each.passed}/{each.decided}", str(each.errored), rate(each.rate)]
+        row += [rate(asked.get(each.eval_id))] if asked else []
         rows.append(row + ([rate(each.pass_at.get(k)), rate(each.pass_hat.get(k))] if k > 1 else []))
     yield line("")
     yield from columns(head, rows, screen.width)
@@ -142,12 +153,16 @@ def _short(name: str) -> str:
     return cut(name, _NAME)
 
 
-def counts_line(statuses: Mapping[str, int], screen: Screen, after: str = "") -> Iterator[Text]:
-    """Count the attempts by how they ended, the worst first."""
+def counts_line(
+    statuses: Mapping[str, int], screen: Screen, after: str = "", *, retried: Mapping[str, int] | None = None
+) -> Iterator[Text]:
+    """Count the attempts by how they ended, the worst first, and those that ended so only after another try."""
     parts: list[str | tuple[str, str]] = []
     for status in _ORDER:
         if statuses.get(status):
             parts += [", " if parts else "", (f"{statuses[status]:,} {status}", style_of(status))]
+            again = (retried or {}).get(status)
+            parts.append(f" ({again:,} after {'a retry' if again == 1 else 'retries'})" if again else "")
     counts = line(*(parts or ["no attempt has ended"]), after)
     if statuses.get("errored"):
         if counts.cell_len + 2 + len(_NOTE) <= screen.width:

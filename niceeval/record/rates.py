@@ -10,7 +10,7 @@ from niceeval.record.layout import Header
 from niceeval.record.rows import Rows
 from niceeval.stats import pass_at_k, pass_hat_k, wilson
 
-__all__ = ["PassRates", "Place", "Rate", "Requirement", "Tally", "fold_rates"]
+__all__ = ["PassRates", "Place", "Rate", "Requirement", "Spent", "Tally", "fold_rates"]
 
 
 class _Model(BaseModel):
@@ -98,6 +98,28 @@ class Place(_Model):
     scored: int
     unrankable: int
     errored: int
+
+
+class Spent(NamedTuple):
+    """What the attempts of one agent took.
+
+    Attributes:
+        agent: The agent's name; empty where no agent took part.
+        cost: US dollars, as far as they were reported; None where none were.
+        tokens: Input and output tokens, as far as they were reported; None where none were.
+        costs_missing: Turns without a cost.
+        tokens_missing: Turns without both counts of tokens.
+        seconds: The durations of the attempts that ended, together.
+        attempts: How many those are; without errored ones, whose durations say nothing about the agent.
+    """
+
+    agent: str = ""
+    cost: float | None = None
+    tokens: int | None = None
+    costs_missing: int = 0
+    tokens_missing: int = 0
+    seconds: float = 0.0
+    attempts: int = 0
 
 
 class Tally(NamedTuple):

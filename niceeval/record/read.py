@@ -1,53 +1,34 @@
 """`Record`: all runs on disk, and the questions that can be asked about them."""
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self, TypeVar, cast, final, get_args, overload
+from typing import Any, Final, Self, final, get_args
 
-from pydantic import BaseModel, ConfigDict
-
-from niceeval._documents import assertion_from_document, attempt_from_document
+from niceeval._documents import attempt_from_document
 from niceeval.errors import RecordError
-from niceeval.record.layout import Header, RunStatus, read_header
-from niceeval.record.lines import Damaged, FolderSource, Line, parse
+from niceeval.record.answers import Answers
+from niceeval.record.chain import open_source
+from niceeval.record.export import Format, export_run
+from niceeval.record.find import found_attempt
+from niceeval.record.info import RunInfo, run_info
+from niceeval.record.layout import read_header
+from niceeval.record.lazy import Lazy, assertion_builder, attempt_builder
 from niceeval.record.locate import find_record, find_run, readable_runs, run_folders
 from niceeval.record.queries import RunTables
 from niceeval.record.rates import PassRates, Place, Requirement
 from niceeval.record.rows import Rows
+from niceeval.record.sql import SqlTables
+from niceeval.record.tallies import CaseTally, RequirementTally
 from niceeval.results import AssertionResult, AttemptResult, Decision, Verdict
 
 __all__ = ["Record", "RunInfo"]
 
-T = TypeVar("T")
 _KEPT: Final = 4
 """How many runs stay loaded at a time."""
 
 
-class RunInfo(BaseModel):
-    """One run of the record.
-
-    Attributes:
-        id: Its id: the time it started, in UTC, and four random letters or digits.
-        started: When it started.
-        status: ``running``, ``sealed`` or ``interrupted``; a process that was killed leaves ``running``.
-        folder: Where it is.
-        agents: The agents' names.
-        planned: How many attempts were meant to run.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    id: str
-    started: datetime
-    status: RunStatus
-    folder: Path
-    agents: tuple[str, ...] = ()
-    planned: int = 0
-
-
 @final
-class Record:
+class Record(Answers):
     """All runs in one place, the newest first; nothing is ever run or judged again to answer a question.
 
     >>> import tempfile
@@ -98,7 +79,7 @@ class Record:
     def runs(self) -> Rows[RunInfo]:
         """Return all runs, the newest first; one that cannot be read is named in a `RecordWarning` and left out."""
         found = readable_runs([self._only] if self._only else run_folders(self._root))
-        infos = [_info(folder, header) for folder, header in found]
+        infos = [run_info(folder, header) for folder, header in found]
         return Rows(sorted(infos, key=lambda info: (info.started, info.id), reverse=True))
 
     def run(self, id: str = "latest", /) -> RunInfo:
@@ -111,7 +92,7 @@ class Record:
             RecordError: There is no such run, or it cannot be read, such as one from a newer version.
         """
         folder = self._folder(id)
-        return _info(folder, read_header(folder))
+        return run_info(folder, read_header(folder))
 
     def attempts(
         self,
@@ -137,10 +118,9 @@ class Record:
             RecordError: The run cannot be read.
         """
         _one_of("verdict", verdict, get_args(Verdict))
-        tables = self._table(run)
-        lines = tables.attempts(verdict=verdict, eval_id=eval, agent=agent)[: _limit(limit)]
-        source = tables.source
-        return Rows(_Lazy(lines, lambda line: attempt_from_document(_parsed(source.text(line), line), source.blob)))
+        most, tables = _limit(limit), self._table(run)
+        lines = tables.attempts(verdict=verdict, eval_id=eval, agent=agent, limit=most)
+        return Rows(Lazy(lines, attempt_builder(tables.source)))
 
     def assertions(
         self,
@@ -164,9 +144,9 @@ class Record:
             RecordError: The run cannot be read.
         """
         _one_of("decision", decision, get_args(Decision))
-        tables = self._table(run)
-        places = tables.assertions(decision=decision, requirement=key)[: _limit(limit)]
-        return Rows(_Lazy(places, _assertion_builder(tables)))
+        most, tables = _limit(limit), self._table(run)
+        places = tables.assertions(decision=decision, requirement=key, limit=most)
+        return Rows(Lazy(places, assertion_builder(tables.source)))
 
     def requirements(self, run: RunInfo | str = "latest", /) -> Rows[Requirement]:
         """Return how every requirement of a run came out, in the order in which the plan comes to it.
@@ -192,6 +172,93 @@ class Record:
         """
         return Rows(self._table(run).ranking())
 
+    def attempt(
+        self,
+        name: str,
+        run: RunInfo | str = "latest",
+        /,
+        *,
+        agent: str | None = None,
+        attempt: int | None = None,
+    ) -> AttemptResult:
+        """Return one attempt of a run.
+
+        Args:
+            name: Its id, or at least four digits of the beginning; or its eval's id, with the case in brackets.
+            run: A run, its id, or ``latest``.
+            agent: Only attempts by this agent.
+            attempt: Only the attempt with this number, from 1.
+
+        Raises:
+            RecordError: There is none, or there are several, which the message lists; or the run cannot be read.
+        """
+        tables = self._table(run)
+        return attempt_from_document(found_attempt(tables, name, agent=agent, attempt=attempt), tables.source.blob)
+
+    def query(
+        self, sql: str, run: RunInfo | str | Sequence[RunInfo | str] = "latest", /, *, timeout: float | None = None
+    ) -> Rows[dict[str, Any]]:
+        """Answer a query in SQL, in the dialect of DuckDB, over one run, several, or all.
+
+        Args:
+            sql: One SELECT statement over the tables runs, attempts, assertions, requirements, plan and matches.
+            run: A run, its id, or ``latest``; or a sequence of those; or ``all``.
+            timeout: Seconds after which the query is given up; None for never.
+
+        Returns:
+            One dict per row, with the columns' names as keys.
+
+        Raises:
+            RecordError: The query does not only read, is wrong or takes too long, or a run cannot be read.
+        """
+        with SqlTables(self._folders(run)) as tables:
+            answer = tables.ask(sql, timeout=timeout)
+            return Rows([dict(zip(answer.names, row, strict=True)) for row in answer.rows])
+
+    def export(
+        self, out: str | Path, run: RunInfo | str = "latest", /, *, format: Format = "parquet"
+    ) -> Mapping[str, Path]:
+        """Write all tables of a run into a folder, one file for each, for other tools.
+
+        Args:
+            out: The folder, made where it is missing.
+            run: A run, its id, or ``latest``.
+            format: ``parquet``, ``csv`` or ``jsonl``.
+
+        Returns:
+            The file of each table.
+
+        Raises:
+            ValueError: There is no such format.
+            RecordError: The run cannot be read, or a file cannot be written.
+        """
+        return export_run(self._folder(run), format, Path(out))
+
+    def _folders(self, run: RunInfo | str | Sequence[RunInfo | str]) -> list[Path]:
+        if run == "all":
+            return [info.folder for info in self.runs()]
+        if isinstance(run, RunInfo | str):
+            return [self._folder(run)]
+        return list(dict.fromkeys(map(self._folder, run)))
+
+    def case_tallies(self, run: RunInfo | str = "latest", /) -> Sequence[CaseTally]:
+        """Return what became of each case's attempts by each agent; what left no result has no row.
+
+        Raises:
+            RecordError: The run cannot be read.
+        """
+        return self._table(run).case_tallies()
+
+    def requirement_tallies(
+        self, run: RunInfo | str = "latest", /, *, key: str | None = None
+    ) -> Sequence[RequirementTally]:
+        """Return how one requirement of a run, or every one, came out in each case's attempts by each agent.
+
+        Raises:
+            RecordError: The run cannot be read.
+        """
+        return self._table(run).requirement_tallies(key)
+
     def _folder(self, run: RunInfo | str) -> Path:
         if isinstance(run, RunInfo):
             return run.folder
@@ -207,7 +274,7 @@ class Record:
         if self._closed:
             raise RecordError(f"the record {self._root} is closed; open it again with Record.open()")
         folder = self._folder(run)
-        source = FolderSource(folder)
+        source = open_source(folder)
         loaded = self._tables.pop(folder, None)
         if loaded is not None and loaded.signature != source.signature():
             loaded.close()
@@ -218,62 +285,6 @@ class Record:
         while len(self._tables) > _KEPT:
             self._tables.pop(next(iter(self._tables))).close()
         return loaded
-
-
-P = TypeVar("P")
-
-
-@final
-class _Lazy(Sequence[T]):
-    """A sequence that makes each item from its place when it is reached."""
-
-    __slots__ = ("_build", "_places")
-
-    def __init__(self, places: Sequence[P], build: Callable[[P], T]) -> None:
-        self._places: Sequence[object] = places
-        self._build = cast(Callable[[object], T], build)
-
-    @overload
-    def __getitem__(self, i: int, /) -> T: ...
-    @overload
-    def __getitem__(self, i: slice, /) -> Sequence[T]: ...
-    def __getitem__(self, i: int | slice, /) -> T | Sequence[T]:
-        return _Lazy(self._places[i], self._build) if isinstance(i, slice) else self._build(self._places[i])
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-def _assertion_builder(tables: RunTables) -> Callable[[tuple[Line, int]], AssertionResult]:
-    source = tables.source
-    last: list[tuple[Line, dict[str, object]]] = []
-
-    def build(place: tuple[Line, int]) -> AssertionResult:
-        line, index = place
-        # Assertions of one attempt follow each other, so that keeping one parsed line spares most of the parsing.
-        if not last or last[0][0] != line:
-            last[:] = [(line, _parsed(source.text(line), line))]
-        return assertion_from_document(last[0][1], index, source.blob)
-
-    return build
-
-
-def _parsed(raw: bytes, line: Line) -> dict[str, object]:
-    try:
-        return parse(raw)
-    except Damaged as error:
-        raise RecordError(f"{line.file}, line {line.number} was changed since it was found: {error}") from error
-
-
-def _info(folder: Path, header: Header) -> RunInfo:
-    return RunInfo(
-        id=header.id,
-        started=header.started,
-        status=header.status,
-        folder=folder,
-        agents=header.agents,
-        planned=header.planned(),
-    )
 
 
 def _one_of(name: str, value: str | None, known: Sequence[str]) -> None:

@@ -1,24 +1,26 @@
 """`Rows`: what a query returns, a sequence that also turns into a table."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, final, overload
 
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "strict"]
 
 T = TypeVar("T", covariant=True)
 
 
 @final
 class Rows(Sequence[T], Generic[T]):
-    """An immutable sequence of frozen models, which may be built only when they are reached.
+    """An immutable sequence of frozen models, which may be built only when they are reached, or of a query's dicts.
 
     Args:
         items: The models, or a sequence that makes each of them on access.
@@ -67,7 +69,7 @@ class Rows(Sequence[T], Generic[T]):
         >>> Rows([]).to_dicts()
         []
         """
-        return [_model(item).model_dump(mode="json") for item in self._items]
+        return [_plain(item) for item in self._items]
 
     def to_polars(self) -> "polars.DataFrame":
         """Return the rows as a polars data frame, one column per field; what is nested becomes JSON text.
@@ -94,23 +96,48 @@ class Rows(Sequence[T], Generic[T]):
         return pandas.DataFrame(self._flat())
 
     def _flat(self) -> list[dict[str, Any]]:
-        return [_cells(_model(item)) for item in self._items]
+        return [_cells(item) for item in self._items]
 
 
-def _model(item: object) -> BaseModel:
-    if not isinstance(item, BaseModel):
-        raise TypeError(f"only rows of models turn into a table, got {type(item).__name__}")
-    return item
+def _plain(item: object) -> dict[str, Any]:
+    if isinstance(item, BaseModel):
+        return item.model_dump(mode="json")
+    if isinstance(item, Mapping):
+        return {str(name): strict(value) for name, value in item.items()}
+    raise TypeError(f"only rows of models and of queries turn into a table, got {type(item).__name__}")
 
 
-def _cells(item: BaseModel) -> dict[str, Any]:
+def strict(value: Any) -> Any:
+    """Return a value of a query as strict JSON has it: dates as texts, and numbers that are not finite as well.
+
+    >>> strict({"at": datetime(2026, 8, 1), "ratio": float("inf")})
+    {'at': '2026-08-01T00:00:00', 'ratio': 'inf'}
+    """
+    plain = to_jsonable_python(value)
+    return plain if _is_finite(plain) else _finite(plain)
+
+
+def _is_finite(plain: Any) -> bool:
+    return not isinstance(plain, float | list | dict) or (isinstance(plain, float) and isfinite(plain))
+
+
+def _finite(plain: Any) -> Any:
+    if isinstance(plain, list):
+        return [_finite(item) for item in plain]
+    if isinstance(plain, dict):
+        return {name: _finite(item) for name, item in plain.items()}
+    return plain if not isinstance(plain, float) or isfinite(plain) else str(plain)
+
+
+def _cells(item: object) -> dict[str, Any]:
     cells: dict[str, Any] = {}
-    for name, value in item.model_dump(mode="json").items():
-        nested = isinstance(value, dict | list)
-        # Dates stay dates, which data frames know; what has no column type becomes text that every tool reads.
-        cells[name] = json.dumps(value) if nested else value
-        if isinstance(own := getattr(item, name), datetime):
+    for name, value in _plain(item).items():
+        own = item[name] if isinstance(item, Mapping) else getattr(item, name, None)
+        # Dates and numbers stay what they are, which data frames know; what has no column type becomes text.
+        if isinstance(own, datetime | float):
             cells[name] = own
+        else:
+            cells[name] = json.dumps(value) if isinstance(value, dict | list) else value
     return cells
 
 

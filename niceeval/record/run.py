@@ -1,18 +1,18 @@
 """`RunResult`: what a finished run hands back, read from its lines only as far as it is asked."""
 
-import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn, Self, final
+from typing import NoReturn, Self, final
 
 from niceeval._documents import attempt_from_document
 from niceeval.errors import RecordError
+from niceeval.record.chain import ChainSource, open_source
 from niceeval.record.layout import Header, RunStatus
 from niceeval.record.lines import Damaged, FolderSource, MemorySource, RunSource, parse, warn
 from niceeval.record.order import plan_order
-from niceeval.record.rates import PassRates, Tally, fold_rates
+from niceeval.record.queries import RunTables
+from niceeval.record.rates import PassRates
 from niceeval.record.write import MemoryWriter, RunWriter
 from niceeval.results import AttemptResult
 
@@ -33,12 +33,12 @@ class RunResult:
         self._source = source
         self._header: Header = source.header()
         self._attempts: tuple[AttemptResult, ...] | None = None
-        self._counts: Counter[tuple[str, str | None, str, str, str]] | None = None
+        self._counts: tuple[Mapping[str, int], PassRates] | None = None
 
     @classmethod
     def from_writer(cls, writer: RunWriter | MemoryWriter, /) -> Self:
         """Return the result of the run that `writer` wrote, on disk or in memory; call it after ``seal()``."""
-        return cls(MemorySource(writer) if isinstance(writer, MemoryWriter) else FolderSource(writer.folder))
+        return cls(MemorySource(writer) if isinstance(writer, MemoryWriter) else open_source(writer.folder))
 
     @property
     def id(self) -> str:
@@ -58,7 +58,7 @@ class RunResult:
     @property
     def folder(self) -> Path | None:
         """Where it is recorded; None for a run in memory."""
-        return self._source.folder if isinstance(self._source, FolderSource) else None
+        return self._source.folder if isinstance(self._source, FolderSource | ChainSource) else None
 
     @property
     def planned(self) -> int:
@@ -86,30 +86,20 @@ class RunResult:
     @property
     def statuses(self) -> Mapping[str, int]:
         """How many attempts ended with each status."""
-        found: Counter[str] = Counter()
-        for (*_, status), count in self._counted().items():
-            found[status] += count
-        return dict(found)
+        return dict(self._counted()[0])
 
     @property
     def rates(self) -> PassRates:
         """The pass rates, overall and per eval and agent; pass@k and pass^k with them."""
-        cases: dict[tuple[str, str | None, str], Counter[str]] = {}
-        for (eval_id, case, agent, style, status), count in self._counted().items():
-            if style != "score":
-                cases.setdefault((eval_id, case, agent), Counter())[status] += count
-        tallies = [Tally(*key, got["passed"], got["failed"], got["errored"]) for key, got in cases.items()]
-        return fold_rates(self._header, tallies)
+        return self._counted()[1]
 
-    def _counted(self) -> Counter[tuple[str, str | None, str, str, str]]:
+    def _counted(self) -> tuple[Mapping[str, int], PassRates]:
         if self._counts is None:
-            counts: Counter[tuple[str, str | None, str, str, str]] = Counter()
-            for line, raw in self._source.lines():
-                try:
-                    counts[_outcome(parse(raw))] += 1
-                except Damaged as error:
-                    warn(line, error)
-            self._counts = counts
+            tables = RunTables(self._source)
+            try:
+                self._counts = tables.statuses(), tables.pass_rates()
+            finally:
+                tables.close()
         return self._counts
 
     def __repr__(self) -> str:
@@ -117,14 +107,3 @@ class RunResult:
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a result has no truth value; read .statuses or .rates")
-
-
-def _outcome(document: Mapping[str, Any]) -> tuple[str, str | None, str, str, str]:
-    case = document.get("case")
-    return (
-        document["eval"],
-        case if case is None or isinstance(case, str) else json.dumps(case),
-        str(document.get("agent") or ""),
-        str(document.get("style", "pass")),
-        document["status"],
-    )

@@ -15,6 +15,13 @@ from niceeval.record.write import MemoryWriter, RunWriter
 CASES = [{"id": "orders/order_lookup", "style": "pass", "cases": ["pending", "refunded", "late"]}]
 
 
+@pytest.fixture(autouse=True, params=["plain", "index"])
+def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask small runs in both ways: in plain Python, and through an index as large ones are."""
+    if request.param == "index":
+        monkeypatch.setattr("niceeval.record.queries.LARGE", 0)
+
+
 @pytest.fixture
 def answers(root: Path, write_run: Any) -> Callable[..., Record]:
     """Write one run and open the record."""

@@ -16,6 +16,13 @@ from niceeval.record.write import RunWriter
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True, params=["plain", "index"])
+def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask small runs in both ways: in plain Python, and through an index as large ones are."""
+    if request.param == "index":
+        monkeypatch.setattr("niceeval.record.queries.LARGE", 0)
+
+
 @pytest.fixture
 def run(write_run: Any, make_attempt: Any) -> RunWriter:
     writer: RunWriter = write_run([make_attempt(1), make_attempt(2, attempt=2)], attempts=2)
