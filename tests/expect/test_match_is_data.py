@@ -27,9 +27,11 @@ from niceeval_expect import (
     between,
     cites_only,
     close_to,
+    closed_qa,
     command_match,
     command_succeeded,
     contains,
+    define_judge,
     define_score_match,
     define_value_match,
     ends_with,
@@ -38,6 +40,7 @@ from niceeval_expect import (
     every,
     every_claim_cited,
     excludes,
+    factuality,
     field_order,
     forbids,
     from_spec,
@@ -78,6 +81,7 @@ from niceeval_expect import (
     semantic,
     similarity,
     starts_with,
+    summarizes,
     tool_match,
     unordered,
 )
@@ -221,6 +225,11 @@ BUILT_IN: list[Match] = [
     same_python("x = 1", docstrings=True, fenced=True),
     same_sql("SELECT a FROM t"),
     same_sql("SELECT a FROM t", dialect="postgres", column_names=True, fenced=True),
+    closed_qa("Is it polite?"),
+    factuality("At the depot.").at_least(0.7),
+    ~summarizes("A source.").at_most(0.2),
+    define_judge("polite", "{{x}} {output}", choices={"yes": 1.0, "no": 0.0}),
+    define_judge("stars", "{output}", scale=(1, 5)).at_least(0.5),
 ]
 
 NAMES = {**vars(niceeval_expect), "datetime": datetime, "Decimal": Decimal, "re": re}
