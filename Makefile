@@ -20,7 +20,7 @@ architecture: $(VENV)/.developing
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.developing
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix .

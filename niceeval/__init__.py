@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from niceeval.agents._paths import CallPaths, ReplyPaths, StreamPaths
+    from niceeval.agents.anthropic import AnthropicAgent
     from niceeval.agents.base import Agent, AgentContext, AgentLike
+    from niceeval.agents.chat import OpenAIChatAgent
     from niceeval.agents.http import HttpAgent
+    from niceeval.agents.langgraph import LangGraphAgent
     from niceeval.agents.mcp_names import ToolNames
     from niceeval.agents.openai import reply_from_openai, transcript_from_openai
+    from niceeval.agents.openai_agents import OpenAIAgentsAgent
+    from niceeval.agents.process import ProcessAgent
+    from niceeval.agents.pydantic_ai import PydanticAIAgent
+    from niceeval.agents.responses import OpenAIResponsesAgent
     from niceeval.agents.scripted import ScriptedAgent
     from niceeval.codec import register_snapshot
     from niceeval.command import CommandResult
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
     )
     from niceeval.handles import Handle, MeasureHandle, PointsHandle
     from niceeval.judge_config import JudgeConfig
+    from niceeval.observing import observe
     from niceeval.record.run import RunResult
     from niceeval.redaction import register_secret
     from niceeval.reply import Coverage, Reply, TurnStatus, Usage
@@ -55,6 +63,13 @@ if TYPE_CHECKING:
     from niceeval.sessions import Session
     from niceeval.tool_call import ToolCall
     from niceeval.transcript import Transcript
+    from niceeval.transcripts.anthropic import transcript_from_anthropic
+    from niceeval.transcripts.inspect_logs import transcripts_from_inspect
+    from niceeval.transcripts.jsonl import read_jsonl
+    from niceeval.transcripts.langchain import transcript_from_langchain
+    from niceeval.transcripts.otel import transcripts_from_otel
+    from niceeval.transcripts.pydantic_ai import transcript_from_pydantic_ai
+    from niceeval.transcripts.responses import transcript_from_responses
     from niceeval.turns import Turn
 
     defineEval = define_eval
@@ -63,11 +78,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "agents.anthropic": ("AnthropicAgent",),
     "agents.base": ("Agent", "AgentContext", "AgentLike"),
+    "agents.chat": ("OpenAIChatAgent",),
     "agents._paths": ("CallPaths", "ReplyPaths", "StreamPaths"),
     "agents.http": ("HttpAgent",),
+    "agents.langgraph": ("LangGraphAgent",),
     "agents.mcp_names": ("ToolNames",),
     "agents.openai": ("reply_from_openai", "transcript_from_openai"),
+    "agents.responses": ("OpenAIResponsesAgent",),
+    "agents.openai_agents": ("OpenAIAgentsAgent",),
+    "agents.process": ("ProcessAgent",),
+    "agents.pydantic_ai": ("PydanticAIAgent",),
     "agents.scripted": ("ScriptedAgent",),
     "codec": ("register_snapshot",),
     "command": ("CommandResult",),
@@ -102,6 +124,7 @@ _HOMES = {
     ),
     "handles": ("Handle", "MeasureHandle", "PointsHandle"),
     "judge_config": ("JudgeConfig",),
+    "observing": ("observe",),
     "record.run": ("RunResult",),
     "redaction": ("register_secret",),
     "reply": ("Coverage", "Reply", "TurnStatus", "Usage"),
@@ -111,6 +134,13 @@ _HOMES = {
     "sessions": ("Session",),
     "tool_call": ("ToolCall",),
     "transcript": ("Transcript",),
+    "transcripts.anthropic": ("transcript_from_anthropic",),
+    "transcripts.inspect_logs": ("transcripts_from_inspect",),
+    "transcripts.jsonl": ("read_jsonl",),
+    "transcripts.langchain": ("transcript_from_langchain",),
+    "transcripts.otel": ("transcripts_from_otel",),
+    "transcripts.pydantic_ai": ("transcript_from_pydantic_ai",),
+    "transcripts.responses": ("transcript_from_responses",),
     "turns": ("Turn",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -123,6 +153,7 @@ __all__ = [
     "AgentLike",
     "AgentReferenceError",
     "AgentUnavailable",
+    "AnthropicAgent",
     "AnyTool",
     "AssertionResult",
     "AttemptResult",
@@ -144,10 +175,16 @@ __all__ = [
     "InputRequested",
     "JudgeConfig",
     "JudgeWarning",
+    "LangGraphAgent",
     "MeasureHandle",
     "Message",
     "NiceEvalError",
+    "OpenAIAgentsAgent",
+    "OpenAIChatAgent",
+    "OpenAIResponsesAgent",
     "PointsHandle",
+    "ProcessAgent",
+    "PydanticAIAgent",
     "RecordError",
     "RecordWarning",
     "Reply",
@@ -175,11 +212,19 @@ __all__ = [
     "define_experiment",
     "define_score_eval",
     "load_cases",
+    "observe",
+    "read_jsonl",
     "register_secret",
     "register_snapshot",
     "reply_from_openai",
     "run_eval",
+    "transcript_from_anthropic",
+    "transcript_from_langchain",
     "transcript_from_openai",
+    "transcript_from_pydantic_ai",
+    "transcript_from_responses",
+    "transcripts_from_inspect",
+    "transcripts_from_otel",
 ]
 
 

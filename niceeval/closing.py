@@ -15,12 +15,17 @@ __all__ = ["close_agents", "close_attempt", "close_sessions"]
 
 
 async def close_sessions(sessions: Sequence[SessionState]) -> Problem | None:
-    """Close whatever agents keep in their sessions that has a method `aclose`, each for at most 10 s.
+    """Close whatever agents keep in their sessions whose class says ``ends_with_session``, each for at most 10 s.
+
+    What does not say so may be shared with other sessions, such as a client for all of them.
 
     Returns:
         What went wrong, if something did.
     """
-    held = [value for session in sessions for value in list(session.context.session.values()) if _closes(value)]
+    held: list[object] = []
+    for session in sessions:
+        if session.context.session:
+            held += [value for value in list(session.context.session.values()) if _ends(value)]
     return await _close(held) if held else None
 
 
@@ -48,6 +53,10 @@ async def close_attempt(state: AttemptState) -> None:
 def _own(agent: object) -> object:
     """Return the author's object behind an agent that was made of its method."""
     return getattr(agent.function, "__self__", agent.function) if isinstance(agent, FunctionAgent) else agent
+
+
+def _ends(value: object) -> bool:
+    return getattr(type(value), "ends_with_session", False) is True and _closes(value)
 
 
 def _closes(thing: object) -> bool:

@@ -7,7 +7,6 @@ import attrs
 
 from niceeval.agents._arguments import parse_arguments
 from niceeval.agents._unparsed_calls import looks_like_a_call
-from niceeval.tool_call import ToolCall
 from niceeval_expect._evaluation import Absent
 
 __all__ = ["RawCall", "RawMessage", "read_messages"]
@@ -28,13 +27,6 @@ class RawCall:
     id: str | None
     legacy: bool
 
-    def finished(self, result: "RawMessage | None") -> ToolCall:
-        """Return the call with its result, or pending without one."""
-        output: dict[str, Any] = {} if result is None else {"output": result.output}
-        if self.raw_input is None:
-            return ToolCall(self.name, self.input, id=self.id, **output)
-        return ToolCall.unreadable(self.name, self.raw_input, self.input.reason, id=self.id, **output)
-
 
 @final
 @attrs.frozen
@@ -53,12 +45,6 @@ class RawMessage:
     output: Any
     call_id: str | None
     name: str | None
-
-    def describe(self) -> str:
-        """Name this result, with its content, in a note."""
-        label = f"call id {self.call_id!r}" if self.call_id is not None else f"tool {self.name!r}"
-        content = repr(self.output)
-        return f"{label}: {content if len(content) <= _SHOWN else content[: _SHOWN - 1] + '…'}"
 
 
 def read_messages(messages: object, function: str) -> list[RawMessage]:

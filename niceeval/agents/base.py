@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from threading import Lock
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, Final, Protocol, TypeAlias, final
 
 import attrs
 
@@ -11,6 +11,9 @@ from niceeval.reply import Reply
 from niceeval.tool_call import ToolCall
 
 __all__ = ["Agent", "AgentContext", "AgentLike"]
+
+# One for all contexts: it is held for less time than it takes to make one for each.
+_emitting: Final = Lock()
 
 
 @final
@@ -37,7 +40,6 @@ class AgentContext:
     output_schema: Mapping[str, Any] | None = None
     attempt: int = 1
     _emitted: list[ToolCall | Event] = attrs.field(factory=list, init=False, repr=False)
-    _lock: Lock = attrs.field(factory=Lock, init=False, repr=False)
 
     def emit(self, *items: ToolCall | Event) -> None:
         """Report tool calls and events as they happen, so that they are kept if the turn never replies.
@@ -58,12 +60,14 @@ class AgentContext:
         for item in items:
             if not isinstance(item, ToolCall) and not isinstance(item, EVENT_TYPES):
                 raise TypeError(f"emit() takes ToolCalls and events such as Thinking, got {type(item).__name__}")
-        with self._lock:
+        with _emitting:
             self._emitted.extend(items)
 
     def take_emitted(self) -> tuple[ToolCall | Event, ...]:
         """Return what was reported since the last time, and forget it."""
-        with self._lock:
+        if not self._emitted:
+            return ()
+        with _emitting:
             items = tuple(self._emitted)
             self._emitted.clear()
         return items

@@ -3,26 +3,18 @@
 What the format does not say stays unknown: how a turn ended, and what became of a tool call beyond its output.
 """
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, final
-
-import attrs
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from niceeval.agents._openai_messages import RawCall, RawMessage, read_messages
-from niceeval.events import Event, Message, Thinking, ToolCallFinished, ToolCallStarted
-from niceeval.reply import NO_DATA, Coverage, Reply, TurnStatus, Usage
-from niceeval.tool_call import ToolCall, ToolStatus
-from niceeval.transcript import Transcript, TurnEvidence
-from niceeval_expect._tool_names import TOOL_STATUSES
+from niceeval.agents._recorded import TurnSteps, transcript_of
+from niceeval.agents._steps import Asked, Called, Knowledge, Noted, Returned, Said, Step, ToolStatusOf, TurnStatusOf
+from niceeval.agents.mcp_names import ToolNames
+from niceeval.events import Event, Message, Thinking
+from niceeval.reply import Reply, Usage
+from niceeval.transcript import Transcript
 
 __all__ = ["reply_from_openai", "transcript_from_openai"]
-
-_OPENED_BY_AGENT: Final = "the conversation opens with the agent: nobody had said anything"
-_MAX_NOTES: Final = 8
-
-ToolStatusOf = Callable[[ToolCall], ToolStatus | None]
-TurnStatusOf = Callable[[TurnEvidence], TurnStatus | None]
 
 
 def transcript_from_openai(
@@ -31,6 +23,7 @@ def transcript_from_openai(
     *,
     tool_status: ToolStatusOf | None = None,
     turn_status: TurnStatusOf | None = None,
+    tool_names: ToolNames | None = None,
 ) -> Transcript:
     """Read a recorded conversation, turn by turn.
 
@@ -48,6 +41,7 @@ def transcript_from_openai(
         messages: The messages, as dicts or SDK objects.
         tool_status: Says, from a call that has its result, what its status is; None where it cannot tell.
         turn_status: Says, from a turn whose status is not known, how it ended; None where it cannot tell.
+        tool_names: The tools of servers that the reported names stand for.
 
     Raises:
         ValueError: `messages` is not a list, or one of them is not a chat-completions message; its index is named. Or
@@ -64,15 +58,8 @@ def transcript_from_openai(
     (('I cannot find it.',),
      (ToolCall('lookup', {'id': 'ORD-448192'}, 'Error: unknown order', status='failed', id='c1'),))
     """
-    turns: list[list[RawMessage]] = [[]]
-    for message in read_messages(messages, "transcript_from_openai"):
-        if message.role == "user":
-            turns.append([message])
-        elif message.role not in ("system", "developer"):
-            turns[-1].append(message)
-    answered = [turn for turn in turns if turn]
-    evidence = [_evidence(turn, tool_status, followed=place < len(answered)) for place, turn in enumerate(answered, 1)]
-    return Transcript(tuple(_ended(turn, turn_status) for turn in evidence))
+    read = read_messages(messages, "transcript_from_openai")
+    return transcript_of(_steps(read), Knowledge(tool_status, turn_status, tool_names))
 
 
 def reply_from_openai(messages: Sequence[Any], /, *, usage: Usage | None = None) -> Reply:
@@ -104,7 +91,7 @@ def reply_from_openai(messages: Sequence[Any], /, *, usage: Usage | None = None)
             "reply_from_openai() got no message of the agent after the last user message: "
             "append the response to the messages first"
         )
-    turn = _Turn(tail, None)
+    turn = TurnSteps([*_steps(tail)], Knowledge())
     last = tail[-1]
     reply = Reply(
         turn.messages[-1] if turn.messages else "",
@@ -117,122 +104,28 @@ def reply_from_openai(messages: Sequence[Any], /, *, usage: Usage | None = None)
     return reply.explained(turn.reasons) if turn.reasons else reply
 
 
-def _ended(turn: TurnEvidence, turn_status: TurnStatusOf | None) -> TurnEvidence:
-    if turn_status is None or turn.status is not None:
-        return turn
-    status = turn_status(turn)
-    if status not in (None, "completed", "failed", "waiting"):
-        raise ValueError(
-            f"turn_status returned {status!r}: return 'completed', 'failed', 'waiting', or None where it cannot be told"
-        )
-    return attrs.evolve(turn, status=status)
+def _steps(messages: Sequence[RawMessage]) -> Iterator[Step]:
+    for message in messages:
+        if message.role in ("system", "developer"):
+            continue
+        if message.role == "user":
+            yield Asked(message.text or "", message.notes)
+        elif message.role == "assistant":
+            parts: list[Called | Event] = [Thinking(message.thinking)] if message.thinking else []
+            if message.text is not None:
+                parts.append(Message("assistant", message.text))
+            yield Said(parts=[*parts, *map(_called, message.calls)], notes=message.notes)
+        else:
+            for channel, note in message.notes:
+                yield Noted(channel, note)
+            yield Returned(
+                key=("name", message.name) if message.role == "function" else ("id", message.call_id),
+                output=message.output,
+                place=f"message {message.index}",
+                name=message.name,
+            )
 
 
-def _evidence(messages: list[RawMessage], tool_status: ToolStatusOf | None, *, followed: bool) -> TurnEvidence:
-    turn = _Turn(messages, tool_status)
-    coverage: dict[str, Coverage] = {
-        "messages": turn.coverage("messages"),
-        "tool_calls": turn.coverage("tool_calls"),
-        "usage": "none",
-    }
-    asked = messages[0].text if messages[0].role == "user" else None
-    reasons = turn.reasons if asked is not None else {**turn.reasons, "input": _OPENED_BY_AGENT}
-    last = messages[-1]
-    spoke = last.role == "assistant" and last.text is not None and not last.calls
-    status: TurnStatus | None = "completed" if followed and spoke else None
-    return TurnEvidence(
-        asked or "", status, turn.messages, NO_DATA, turn.calls, None, turn.events, coverage, None, reasons
-    )
-
-
-@final
-class _Turn:
-    """The messages of one turn, with every result at its call."""
-
-    def __init__(self, messages: list[RawMessage], tool_status: ToolStatusOf | None) -> None:
-        self._raw_calls: list[RawCall] = []
-        self._results: dict[int, RawMessage] = {}
-        # Unanswered calls by what answers them; a queue for each assistant message, the nearest last.
-        self._open: dict[tuple[str, str | None], list[deque[int]]] = {}
-        self._notes: dict[str, list[str]] = {}
-        self._timeline: list[Message | Thinking | tuple[bool, int]] = []
-        for message in messages:
-            self._add(message)
-        self.calls = tuple(
-            _with_status(call.finished(self._results.get(place)), tool_status)
-            for place, call in enumerate(self._raw_calls)
-        )
-        self.events = tuple(self._event(entry) for entry in self._timeline)
-        self.messages = tuple(
-            entry.text for entry in self._timeline if isinstance(entry, Message) and entry.role == "assistant"
-        )
-
-    @property
-    def reasons(self) -> dict[str, str]:
-        """Why the turn is not known in full, by channel."""
-        return {channel: _joined(notes) for channel, notes in self._notes.items()}
-
-    def coverage(self, channel: str) -> Coverage:
-        """How much of a channel could be read."""
-        return "partial" if channel in self._notes else "complete"
-
-    def _add(self, message: RawMessage) -> None:
-        for channel, note in message.notes:
-            self._notes.setdefault(channel, []).append(note)
-        if message.role in ("tool", "function"):
-            self._answer(message)
-            return
-        if message.thinking:
-            self._timeline.append(Thinking(message.thinking))
-        if message.text is not None:
-            self._timeline.append(Message("user" if message.role == "user" else "assistant", message.text))
-        queues: dict[tuple[str, str | None], deque[int]] = {}
-        for call in message.calls:
-            place = len(self._raw_calls)
-            self._raw_calls.append(call)
-            self._timeline.append((False, place))
-            queues.setdefault(("name", call.name) if call.legacy else ("id", call.id), deque()).append(place)
-        for key, queue in queues.items():
-            self._open.setdefault(key, []).append(queue)
-
-    def _answer(self, result: RawMessage) -> None:
-        key = ("name", result.name) if result.role == "function" else ("id", result.call_id)
-        by_name = result.name if key == ("id", None) else None
-        queues = self._open.get(key, [])
-        for nearest in range(len(queues) - 1, -1, -1):
-            queue = queues[nearest]
-            place = next((one for one in queue if by_name in (None, self._raw_calls[one].name)), None)
-            if place is not None:
-                queue.remove(place)
-                if not queue:
-                    del queues[nearest]
-                self._results[place] = result
-                self._timeline.append((True, place))
-                return
-        note = f"message {result.index} is a result without an unanswered call in its turn, {result.describe()}"
-        self._notes.setdefault("tool_calls", []).append(note)
-
-    def _event(self, entry: Message | Thinking | tuple[bool, int]) -> Event:
-        if not isinstance(entry, tuple):
-            return entry
-        finished, place = entry
-        return ToolCallFinished(self.calls[place]) if finished else ToolCallStarted(self.calls[place])
-
-
-def _with_status(call: ToolCall, tool_status: ToolStatusOf | None) -> ToolCall:
-    if tool_status is None or call.status == "pending":
-        return call
-    status = tool_status(call)
-    if status is None:
-        return call
-    if status not in TOOL_STATUSES or status == "pending":
-        raise ValueError(
-            f"tool_status returned {status!r} for a call of {call.name} that has a result: "
-            "return 'completed', 'failed', 'rejected', or None where it cannot be told"
-        )
-    return call.with_status(status)
-
-
-def _joined(notes: list[str]) -> str:
-    more = len(notes) - _MAX_NOTES
-    return "; ".join(notes[:_MAX_NOTES]) + (f"; and {more} more" if more > 0 else "")
+def _called(call: RawCall) -> Called:
+    key = ("name", call.name) if call.legacy else ("id", call.id)
+    return Called(name=call.name, input=call.input, raw=call.raw_input, id=call.id, key=key)

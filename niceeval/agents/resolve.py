@@ -90,7 +90,9 @@ def _import(module_name: str, reference: str, what: str) -> ModuleType:
         if module_name == missing or module_name.startswith(f"{missing}."):
             raise AgentReferenceError(_no_module(f"{what} {reference!r}", missing, here)) from None
         raise AgentReferenceError(_broken(f"{what} {reference!r}", module_name, error)) from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise AgentReferenceError(_broken(f"{what} {reference!r}", module_name, error)) from error
 
 
