@@ -12,9 +12,11 @@ import anyio.abc
 from niceeval.agents.base import Agent
 from niceeval.attempt_state import AttemptState
 from niceeval.attempts import INTERRUPTED, Ending, timed_out
+from niceeval.decided import Decided, is_bad
 from niceeval.entries import Spawn
 from niceeval.errors import RecordError
 from niceeval.experiment_hooks import ExperimentHooks
+from niceeval.interruption import CtrlC
 from niceeval.judges import RunJudges
 from niceeval.lanes import Flight, Lane, Limits, lane_of, next_lane
 from niceeval.plans import Plan, Progress
@@ -45,6 +47,7 @@ class Dispatcher:
         self._limits = limits
         self._declared = plan.declared_secrets
         self._lanes = [lane_of(plan, each, agent, limits) for each, agent in zip(plan.experiments, agents, strict=True)]
+        self.decided = Decided(plan, self._lanes, progress)
         self._lanes = [lane for lane in self._lanes if lane.head is not None]
         self._left = len(self._lanes)
         self.stops = Stops(limits.budget, self._lanes, progress, self._clean, self._stopped)
@@ -60,14 +63,12 @@ class Dispatcher:
         self._begun = self._in_flight = self._lost = 0
         self._flights: set[Flight] = set()
         self.broken: RecordError | None = None
-        self.ending = anyio.Event()
+        self.ending, self.ctrl_c = anyio.Event(), CtrlC()
         self._halted = False
-
-    # -- from the first attempt to the last
 
     async def run(self, checks: anyio.abc.TaskGroup, start: Start) -> None:
         """Run everything: each attempt that ends starts the next, in a fresh context."""
-        self._checks, self._start = checks, start
+        self._checks, self._start, self.ctrl_c.scope = checks, start, checks.cancel_scope
         self._spawn = capped(checks, CHECK_CAP)
         self.stops.watch_clocks(checks)
         if any(lane.timeout is not None for lane in self._lanes):
@@ -78,6 +79,7 @@ class Dispatcher:
                 lane.stage = "preparing"
                 checks.start_soon(self._prepare, lane)
         self._pump()
+        self.decided.tell()
         try:
             if self._left:
                 await self._ended.wait()
@@ -143,8 +145,10 @@ class Dispatcher:
     async def _prepare(self, lane: Lane) -> None:
         try:
             await self.hooks.set_up(lane)
-        except BaseException:
+        except BaseException as error:
             self.halt()
+            if self.ctrl_c.heard(error):
+                return
             raise
         lane.stage = "open"
         self._landed(lane)
@@ -173,11 +177,12 @@ class Dispatcher:
                 again = self._again(flight, ending)
             if not again:
                 self.write(flight, ending)
-        except BaseException:
+        except BaseException as error:
             # A cancellation of the run or Ctrl-C: nothing else gets out of run_trial.
             self.halt()
             self.write(flight, INTERRUPTED)
-            raise
+            if not self.ctrl_c.heard(error):
+                raise
         finally:
             lane.waiting += again
             if not flight.lost:
@@ -201,15 +206,13 @@ class Dispatcher:
             flags=deepcopy(lane.experiment.flags) if lane.experiment.flags else {},
             timeout=lane.timeout,
         )
-        state.log.spawn = self._spawn
+        state.over, state.log.spawn = lambda: self._halted, self._spawn
         self.judges.attend(state.log, lane, self._checks)
         state.log.late = self._progress.came_late
         state.log.redactor = growing_redactor(self._declared)
         flight.state, flight.duration, flight.spent = state, None, False
         self._flights.add(flight)
         return state
-
-    # -- trying again
 
     def _again(self, flight: Flight, ending: Ending) -> bool:
         """Put an attempt off where it is to be tried again."""
@@ -223,8 +226,7 @@ class Dispatcher:
         if not self.stops.spend(lane, state, last=False):
             return False
         tried = len(flight.tries) + 1
-        wait = self._limits.backoff.wait(tried, found.retry_after)
-        wait = max(0.0, min(wait, self.stops.time_left(lane)))
+        wait = max(0.0, min(self._limits.backoff.wait(tried, found.retry_after), self.stops.time_left(lane)))
         reason = found.message or "the agent could not be reached"
         flight.put_off(ending, reason, wait)
         self._progress.attempt_retried(flight.ref, tried, wait, state.log.redactor().redact_text(reason)[0])
@@ -233,8 +235,7 @@ class Dispatcher:
     async def _wait(self, flight: Flight) -> None:
         """Wait without holding anybody up, and queue the attempt again; where the run stops meanwhile, that was it."""
         lane = flight.lane
-        scope = anyio.CancelScope()
-        lane.waits.add(scope)
+        lane.waits.add(scope := anyio.CancelScope())
         try:
             with scope:
                 await self._limits.backoff.sleep(flight.wait)
@@ -251,8 +252,6 @@ class Dispatcher:
         else:
             lane.ready.append(flight)
         self._landed(lane)
-
-    # -- writing
 
     def write(self, flight: Flight, ending: Ending) -> None:
         """Write an attempt, unless it is written already."""
@@ -274,9 +273,11 @@ class Dispatcher:
             self._stopped(self._lanes)
             return
         self._progress.attempt_finished(flight.ref, finished)
+        if ending is not INTERRUPTED:
+            self.decided.ended(flight, finished.status)
         if not flight.spent:
             self.stops.spend(flight.lane, state, last=True)
-        if finished.status in ("failed", "errored") and ending is not INTERRUPTED:
+        if self._limits.stop_after is not None and ending is not INTERRUPTED and is_bad(flight, finished.status):
             self.stops.count_bad(self._limits.stop_after)
 
     def give_up(self) -> None:

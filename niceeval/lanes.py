@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Literal, final
 
 import anyio
@@ -17,6 +17,7 @@ from niceeval.evals.eval import Eval
 from niceeval.evals.experiments import Budget, Experiment
 from niceeval.plans import AttemptRef, Plan
 from niceeval.retries import Backoff
+from niceeval.rounds import Todo
 
 __all__ = ["MOST_WAITING", "Flight", "Lane", "Limits", "lane_of", "next_lane"]
 
@@ -66,8 +67,8 @@ class Flight:
 
     @property
     def tearing_down(self) -> bool:
-        """Whether the teardown of its eval is going on."""
-        return self.state is not None and self.state.tearing_down
+        """Whether the teardown of its eval is going on; any thread may ask."""
+        return self.state is not None and self.state.tearing_down and not self.state.torn_down
 
     @property
     def wait(self) -> float:
@@ -89,7 +90,7 @@ class Lane:
     Args:
         experiment: The experiment.
         agent: Its agent.
-        todo: What it is to run, in order.
+        todo: What it is to run.
         concurrency: How many of its attempts run at a time.
         timeout: Seconds that each may take.
         retries: How often each is tried again.
@@ -101,7 +102,7 @@ class Lane:
     )  # fmt: skip
 
     def __init__(
-        self, experiment: Experiment, agent: Agent | None, todo: Iterator[tuple[AttemptRef, Eval[Any], object]],
+        self, experiment: Experiment, agent: Agent | None, todo: Todo,
         *, concurrency: int, timeout: float | None, retries: int,
     ) -> None:  # fmt: skip
         self.experiment = experiment
@@ -111,7 +112,7 @@ class Lane:
         self.timeout = timeout
         self.retries = retries
         self.spending = None if experiment.budget is None else Spending(experiment.budget, self.name)
-        self.head = next(todo, None)
+        self.head = todo.next()
         self.ready: deque[Flight] = deque()
         self.waits: set[anyio.CancelScope] = set()
         self.waiting = self.in_flight = self.turn = 0
@@ -143,15 +144,21 @@ class Lane:
             return self.ready.popleft()
         assert self.head is not None
         flight = Flight(self, *self.head)
-        self.head = next(self.todo, None)
+        self.head = self.todo.next()
         return flight
 
+    def ended(self, ref: AttemptRef, status: str) -> None:
+        """Count an attempt that has ended: more may follow it, where an eval is repeated until its rate is decided."""
+        if self.todo.ended(ref, status) and not self.stopped:
+            # An eval that has begun comes before the next one.
+            if self.head is not None:
+                self.todo.put_back(self.head)
+            self.head = self.todo.next()
+
     def stop(self) -> int:
-        """Start nothing more, end every wait, and return how many attempts will not have run."""
-        left = 0
-        if self.head is not None:
-            left = 1 + sum(1 for _ in self.todo)
-            self.head = None
+        """Start nothing more, end every wait, and return how many attempts will not have run, at most."""
+        left = (self.head is not None) + self.todo.drop()
+        self.head = None
         self.stopped = True
         for scope in self.waits:
             scope.cancel()
@@ -160,11 +167,12 @@ class Lane:
 
 def lane_of(plan: Plan, experiment: Experiment, agent: Agent | None, limits: Limits) -> Lane:
     """Return an experiment's lane, with its own limits where it has them, else those of the run."""
+    concurrency = limits.concurrency if experiment.concurrency is None else experiment.concurrency
     return Lane(
         experiment,
         agent,
-        plan.refs_of(experiment),
-        concurrency=limits.concurrency if experiment.concurrency is None else experiment.concurrency,
+        Todo(plan, experiment, min(concurrency, limits.concurrency)),
+        concurrency=concurrency,
         timeout=limits.timeout if experiment.timeout is None else experiment.timeout,
         retries=limits.retries if experiment.retries is None else experiment.retries,
     )

@@ -11,6 +11,7 @@ from niceeval.attempts import Finished
 from niceeval.evals.eval import Eval
 from niceeval.evals.experiments import Experiment
 from niceeval.judge_config import JudgeConfig
+from niceeval.record.planned import Settled
 
 __all__ = ["AttemptRef", "Plan", "Progress", "Quiet"]
 
@@ -44,9 +45,13 @@ class Plan:
         declared_secrets: Names of environment variables whose values are secret whatever their names end in.
         resumes: The id of the run that this one goes on with.
         done: Attempts of that run that count and are not run again.
+        statuses: How those of them ended of which it is known.
+        sequential: Whether evals that ask for a rate are repeated only until that is decided, so that the numbers of
+            attempts are the most that there may be.
         in_experiments: Whether the experiments come from files, so that the record keeps what they say.
         judge: The judge of experiments that have none of their own.
         judge_cache: The folder of the judges' cache, in place of what they say.
+        observed: Which recorded conversations are checked, where no agent is called; the record keeps it.
     """
 
     evals: tuple[Eval[Any], ...]
@@ -56,9 +61,12 @@ class Plan:
     declared_secrets: tuple[str, ...] = ()
     resumes: str | None = None
     done: frozenset[AttemptRef] = frozenset()
+    statuses: Mapping[AttemptRef, str] = attrs.field(factory=dict, eq=False, repr=False)
+    sequential: bool = False
     in_experiments: bool = False
     judge: JudgeConfig | None = None
     judge_cache: Path | None = None
+    observed: Mapping[str, Any] | None = None
 
     @classmethod
     def of_agents(
@@ -94,6 +102,10 @@ class Plan:
             return 0
         return self.attempts if self.exact_attempts else eval_.attempts or experiment.attempts or self.attempts
 
+    def in_rounds(self, eval_: Eval[Any]) -> bool:
+        """Tell whether an eval is repeated only until its rate is decided."""
+        return self.sequential and eval_.min_rate is not None
+
     def header(self) -> dict[str, Any]:
         """Return the plan as `run.json` keeps it."""
         document: dict[str, Any] = {
@@ -103,10 +115,14 @@ class Plan:
         }
         if self.exact_attempts:
             document["exact_attempts"] = True
+        if self.sequential:
+            document["sequential"] = True
         if self.in_experiments:
             document["experiments"] = [self._experiment(experiment) for experiment in self.experiments]
         if self.judge is not None:
             document["judge"] = self.judge.settings()
+        if self.observed is not None:
+            document["observed"] = dict(self.observed)
         if self.resumes is not None:
             document["resumes"] = self.resumes
         return document
@@ -130,14 +146,18 @@ class Plan:
     def refs_of(self, experiment: Experiment) -> Iterator[tuple[AttemptRef, Eval[Any], object]]:
         """Yield every attempt of one experiment that is to run with its eval and case, in order."""
         for eval_ in self.evals:
-            attempts = self.attempts_of(eval_, experiment)
-            if not attempts:
-                continue
-            for case_id, case in eval_.iter_cases():
-                for attempt in range(1, attempts + 1):
-                    ref = AttemptRef(eval_.id, case_id, experiment.name, attempt)
-                    if not self.done or ref not in self.done:
-                        yield ref, eval_, case
+            yield from self.refs_at(eval_, experiment)
+
+    def refs_at(self, eval_: Eval[Any], experiment: Experiment) -> Iterator[tuple[AttemptRef, Eval[Any], object]]:
+        """Yield every attempt of one experiment at one eval that is to run with its eval and case, in order."""
+        attempts = self.attempts_of(eval_, experiment)
+        if not attempts:
+            return
+        for case_id, case in eval_.iter_cases():
+            for attempt in range(1, attempts + 1):
+                ref = AttemptRef(eval_.id, case_id, experiment.name, attempt)
+                if not self.done or ref not in self.done:
+                    yield ref, eval_, case
 
 
 def _planned(eval_: Eval[Any]) -> dict[str, Any]:
@@ -169,6 +189,9 @@ class Progress(Protocol):
     def attempt_finished(self, ref: AttemptRef, finished: Finished) -> None:
         """One attempt has ended and is recorded."""
 
+    def settled(self, found: Settled, not_needed: int) -> None:
+        """The rate of an eval is decided before its last round; so many planned attempts are not needed."""
+
     def stopped(self, reason: str, not_run: int) -> None:
         """Nothing more is started, for this reason; so many planned attempts are not run."""
 
@@ -195,6 +218,9 @@ class Quiet:
         """Show nothing."""
 
     def attempt_finished(self, ref: AttemptRef, finished: Finished) -> None:
+        """Show nothing."""
+
+    def settled(self, found: Settled, not_needed: int) -> None:
         """Show nothing."""
 
     def stopped(self, reason: str, not_run: int) -> None:

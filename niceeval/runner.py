@@ -109,6 +109,8 @@ async def execute(
         shown.complained(f"closing an agent {problem.text}")
     if run.broken is not None:
         raise run.broken
+    if run.ctrl_c.pressed:
+        raise KeyboardInterrupt
     run.stops.say_what_was_not_counted()
     return RunResult.from_writer(writer)
 
@@ -138,6 +140,8 @@ class _End:
         if self._sealed:
             return
         self._sealed = True
+        if settled := self._run.decided.all:
+            self._writer.note_settled(settled)
         try:
             self._writer.seal("sealed" if self._run.complete else "interrupted", stopped=self._run.stops.reason)
         except RecordError as error:

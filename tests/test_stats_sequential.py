@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from niceeval.stats import SequentialGate, log_evidence, needed
+from niceeval.stats import SequentialGate, anytime_bounds, log_evidence, needed, needed_in_rounds
 
 RUNS, MOST = 10_000, 400
 
@@ -154,3 +154,37 @@ def test_looking_all_the_time_costs_little() -> None:
 def test_arguments_out_of_range_are_refused(call: Callable[[], object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_bounds_are_where_the_gate_would_just_not_decide(confidence: float) -> None:
+    for passed, failed, undecided in ((33, 0, 0), (0, 20, 0), (17, 3, 0), (17, 3, 4), (40, 40, 0)):
+        low, high = anytime_bounds(passed, failed, undecided, confidence=confidence)
+        assert 0 <= low <= passed / (passed + failed) <= high <= 1
+        for rate in np.linspace(0.02, 0.98, 49):
+            answer = SequentialGate(float(rate), confidence).update(passed, failed, undecided)
+            assert answer == ("pass" if rate <= low else "fail" if rate > high else "continue"), (passed, failed, rate)
+
+
+def test_bounds_hold_whenever_one_stops() -> None:
+    """In simulated runs of 120 attempts, the lower bound is ever above the true rate in at most 5 % of them."""
+    random = np.random.default_rng(43)
+    rate, wrong = 0.8, 0
+    for _ in range(120):
+        passed = np.cumsum(random.random(120) < rate)
+        counts = [(int(passed[n - 1]), n - int(passed[n - 1])) for n in range(10, 121, 10)]
+        wrong += any(anytime_bounds(*count)[0] > rate for count in counts)
+    assert wrong <= 0.05 * 120
+
+
+def test_how_many_attempts_it_takes_is_where_the_gate_decides() -> None:
+    for rate, min_rate in ((1.0, 0.85), (0.5, 0.85), (1.0, 0.99), (0.0, 0.3)):
+        number = needed_in_rounds(rate, min_rate)
+        assert number is not None
+        for count, decides in ((number, True), (number - 1, False)):
+            evidence = log_evidence(rate * count, (1 - rate) * count, min_rate)[0 if rate > min_rate else 1]
+            assert (evidence >= log(20)) == decides
+    assert needed_in_rounds(0.9, 1.0) == 1
+    assert needed_in_rounds(1.0, 1.0) is None
+    with pytest.raises(ValueError, match="rate must be from 0 to 1"):
+        needed_in_rounds(1.2, 0.5)

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from niceeval.attempts import Finished
     from niceeval.cli.view import RunView
     from niceeval.plans import AttemptRef, Plan
+    from niceeval.record.planned import Settled
 
 __all__ = ["Display"]
 
@@ -44,6 +45,9 @@ class Display:
         """Note whether the agent could be found."""
         if finished.reason is not None and finished.reason.startswith(_UNRESOLVED):
             self.no_agent = True
+
+    def settled(self, found: "Settled", not_needed: int) -> None:
+        """Show nothing."""
 
     def stopped(self, reason: str, not_run: int) -> None:
         """Show nothing."""

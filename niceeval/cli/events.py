@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from niceeval.attempts import Finished
     from niceeval.cli.view import RunView
     from niceeval.plans import AttemptRef, Plan
+    from niceeval.record.planned import Settled
     from niceeval.record.rates import Rate
 
 __all__ = ["JsonDisplay"]
@@ -65,7 +66,8 @@ class JsonDisplay(Display):
         ]
         sizes = {"evals": len(plan.evals), "cases": sum(len(each.iter_cases()) for each in plan.evals)}
         resumes = {"resumes": plan.resumes, "done": len(plan.done)}
-        self._tell("run_started", run=run_id, **sizes, planned=plan.size, experiments=experiments, **resumes)
+        planned = {"planned": plan.size, "sequential": plan.sequential}
+        self._tell("run_started", run=run_id, **sizes, **planned, experiments=experiments, **resumes)
 
     def attempt_started(self, ref: "AttemptRef") -> None:
         """Say that an attempt starts."""
@@ -89,6 +91,11 @@ class JsonDisplay(Display):
             score=_score(finished),
             tries=finished.tries + 1,
         )
+
+    def settled(self, found: "Settled", not_needed: int) -> None:
+        """Say that the rate of an eval is decided."""
+        facts = {"eval": found.eval, "agent": found.agent or None, "attempts": found.attempts}
+        self._tell("eval_decided", **facts, decision=found.decision, not_needed=not_needed)
 
     def stopped(self, reason: str, not_run: int) -> None:
         """Say that nothing more is started."""
@@ -173,6 +180,7 @@ def _summary(view: "RunView") -> dict[str, Any]:
             }
             for each in view.ranking
         ],
+        "asked": [each.model_dump(mode="json") for each in view.asked],
         "requirements": [
             {
                 "requirement": each.key,

@@ -14,9 +14,9 @@ import anyio
 import attrs
 from rich.text import Text
 
-from niceeval.cli.codes import ERRORED, FAILED, INTERRUPTED, NOTHING, PASSED, USAGE
+from niceeval.cli.codes import ERRORED, FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING, PASSED, USAGE
 from niceeval.cli.display import Display
-from niceeval.cli.interrupts import run_interruptibly
+from niceeval.cli.interrupts import Signalled, run_interruptibly
 from niceeval.cli.numbers import counted
 from niceeval.cli.options import Asked, Options
 from niceeval.cli.progress import open_progress, run_headline
@@ -30,6 +30,7 @@ from niceeval.errors import ConfigError, RecordError
 from niceeval.interruption import Interruption
 from niceeval.plans import Plan
 from niceeval.record.lines import Damaged, FolderSource, parse
+from niceeval.record.planned import Settled
 from niceeval.record.write import RunWriter
 from niceeval.redaction import current_redactor
 from niceeval.runner import execute, writer_for
@@ -107,6 +108,9 @@ class _Watched:
             if self._scope is not None:
                 self._scope.cancel()
 
+    def settled(self, found: Settled, not_needed: int) -> None:
+        self.display.settled(found, not_needed)
+
     def stopped(self, reason: str, not_run: int) -> None:
         self.display.stopped(reason, not_run)
 
@@ -147,11 +151,18 @@ def run_plan(work: Work, options: Options) -> int:
     )
     begun = time.monotonic()
 
-    def leave(interrupted: bool) -> int:
-        display.close()
-        cause = KeyboardInterrupt() if interrupted else None
-        code = _reported(work, options, screen, display, writer.folder, cause, time.monotonic() - begun)
+    def concluded(cause: KeyboardInterrupt | RecordError | None) -> int:
+        try:
+            code = _reported(work, options, screen, display, writer.folder, cause, time.monotonic() - begun)
+        except BrokenPipeError:
+            # Who does not read this may still read the reports.
+            write_reports(wanted, writer.folder)
+            raise
         return code if write_reports(wanted, writer.folder) else code or ERRORED
+
+    def leave(cause: KeyboardInterrupt | None) -> int:
+        display.close()
+        return concluded(cause)
 
     ending: KeyboardInterrupt | RecordError | None = None
     try:
@@ -164,8 +175,7 @@ def run_plan(work: Work, options: Options) -> int:
     if watched.pointless and ending is None and _measured_nothing(writer.folder):
         complain(NO_AGENT)
         return _forgotten(display, writer.folder, time.monotonic() - begun)
-    code = _reported(work, options, screen, display, writer.folder, ending, time.monotonic() - begun)
-    return code if write_reports(wanted, writer.folder) else code or ERRORED
+    return concluded(ending)
 
 
 def _screen(options: Options) -> Screen:
@@ -182,18 +192,19 @@ def _reported(
     ending: KeyboardInterrupt | RecordError | None,
     took: float,
 ) -> int:
-    view = RunView(folder)
+    view = RunView(folder, once=True)
     try:
         if options.quiet and not options.as_json:
             screen.write(short_report(view, screen, took=took))
         elif not options.as_json:
             screen.write(run_report(view, screen, took=took, problems=work.problems, rerun=work.rerun))
         late = [current_redactor().redact_text(mistake)[0] for mistake in dict.fromkeys(display.late)]
-        wrong = [*late, *display.complaints, *([str(ending)] if isinstance(ending, RecordError) else [])]
+        unsaid = [NO_AGENT] if display.no_agent and options.quiet else []
+        wrong = [*late, *unsaid, *display.complaints, *([str(ending)] if isinstance(ending, RecordError) else [])]
         for text in [*wrong, *display.notes]:
             complain(text, fatal=text in wrong)
             display.warn(text)
-        whole = view.finished == view.header.planned() and not wrong
+        whole = view.finished >= view.header.planned() and not wrong
         code = _exit_code(view, ending, usage=bool(work.problems) or display.no_agent, whole=whole)
         display.summary(view, code=code, took=took)
         return code
@@ -204,7 +215,7 @@ def _reported(
 def _forgotten(display: Display, folder: Path, took: float) -> int:
     """Remove a run that measured nothing, so that it is nobody's latest one."""
     display.warn(NO_AGENT)
-    view = RunView(folder)
+    view = RunView(folder, once=True)
     try:
         display.summary(view, code=USAGE, took=took)
     finally:
@@ -214,26 +225,18 @@ def _forgotten(display: Display, folder: Path, took: float) -> int:
 
 
 def _exit_code(view: RunView, ending: BaseException | None, *, usage: bool, whole: bool) -> int:
-    statuses = view.statuses
     if isinstance(ending, KeyboardInterrupt):
-        return INTERRUPTED
+        return ending.code if isinstance(ending, Signalled) else INTERRUPTED
     if usage:
         return USAGE
-    if statuses.get("failed") and _failing(view):
+    answers = {each.decision for each in view.asked}
+    if "fail" in answers or view.alone.get("failed"):
         return FAILED
-    if ending is not None or not whole or statuses.get("errored") or statuses.get("unrankable"):
+    if ending is not None or not whole or view.broke:
         return ERRORED
-    return PASSED if statuses.get("passed") or statuses.get("scored") else NOTHING
-
-
-def _failing(view: RunView) -> bool:
-    """Whether an attempt failed, or a rate is too low where an eval asks for a rate in place of each attempt."""
-    asked = {planned.id: planned.min_rate for planned in view.header.evals if planned.min_rate is not None}
-    if not asked:
-        return True
-    return any(
-        each.rate is not None and each.rate < asked.get(each.eval_id, 1.0) for each in view.rates.evals if each.decided
-    )
+    if "inconclusive" in answers:
+        return INCONCLUSIVE
+    return PASSED if view.statuses.get("passed") or view.statuses.get("scored") else NOTHING
 
 
 def _measured_nothing(folder: Path) -> bool:
@@ -251,5 +254,6 @@ def _measured_nothing(folder: Path) -> bool:
 def _resumed(plan: Plan) -> list[Text]:
     if plan.resumes is None:
         return []
-    done = f"{len(plan.done):,} of {counted(plan.size, 'planned attempt')} were done"
+    most = "at most " if plan.sequential else ""
+    done = f"{len(plan.done):,} of {most}{counted(plan.size, 'planned attempt')} were done"
     return [line(f"resumes {plan.resumes}: {done}")]

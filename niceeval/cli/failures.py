@@ -33,10 +33,12 @@ class Naming:
         return number + (f"  {attempt.agent}" if self.agents and attempt.agent else "")
 
 
-def failed_block(attempt: AttemptResult, screen: Screen, naming: Naming) -> Iterator[Text]:
+def failed_block(
+    attempt: AttemptResult, screen: Screen, naming: Naming, *, word: tuple[str, str] = ("FAILED", "bold red")
+) -> Iterator[Text]:
     """Say what an attempt failed, what was there instead, and what did not run because of it."""
     yield line("")
-    yield heading(("FAILED", "bold red"), [attempt.name], naming.of(attempt), screen)
+    yield heading(word, [attempt.name], naming.of(attempt), screen)
     failures, undecided = attempt.failures, attempt.undecided
     broke = attempt.error is not None
     if broke or not (failures or undecided):

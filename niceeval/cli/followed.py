@@ -17,6 +17,7 @@ from niceeval.cli.screen import Screen
 from niceeval.cli.tally import Clock, EvalTally, Reasons, Tally
 from niceeval.cli.text import paragraph
 from niceeval.plans import AttemptRef, Plan
+from niceeval.record.planned import Settled
 
 __all__ = ["Followed", "Item", "Ticker"]
 
@@ -83,6 +84,7 @@ class Followed(Display):
         self.clock = clock
         self.tally = Tally(Plan(()), clock)
         self.shape = Shape()
+        self._rated: frozenset[str] = frozenset()
         self._new: deque[Item] = deque()
         self._held: list[Item] = []
         self._reasons = Reasons()
@@ -94,6 +96,7 @@ class Followed(Display):
         """Begin to show the run."""
         super().plan_ready(plan, run_id)
         self.tally = Tally(plan, self.clock)
+        self._rated = frozenset(each.id for each in plan.evals if each.min_rate is not None)
         self.shape = Shape.of(plan, self.tally)
         self._open = True
         self._safely(lambda: self.begin(plan))
@@ -113,6 +116,12 @@ class Followed(Display):
         if finished.reason is not None:
             super().attempt_finished(ref, finished)
             self._note(ref, finished.status, finished.reason)
+        if complete is not None:
+            self._new.append(complete)
+
+    def settled(self, found: Settled, not_needed: int) -> None:
+        """Count no attempts that are not needed; an eval that is complete by that gets its line."""
+        complete = self.tally.settle(found, not_needed)
         if complete is not None:
             self._new.append(complete)
 
@@ -161,6 +170,9 @@ class Followed(Display):
         return made
 
     def _note(self, ref: AttemptRef, status: str, reason: str) -> None:
+        if status == "failed" and ref.eval_id in self._rated:
+            # One failure more or less is what a rate is about.
+            return
         if status in _NOTED and reason != INTERRUPTED.error:
             number = self._reasons.count(status, reason)
             if number is not None:

@@ -13,7 +13,8 @@ from niceeval.cli.screen import Screen, open_screen
 from niceeval.cli.show import warnings_as_lines
 from niceeval.cli.text import cut, line, paragraph
 from niceeval.record.comparisons import Comparison, Flip
-from niceeval.record.gates import Condition, ErroredShare, GateResult, RateCondition, gate
+from niceeval.record.gates import Condition, ErroredShare, GateResult, gate
+from niceeval.record.rate_conditions import RateCondition
 from niceeval.record.read import Record, RunInfo
 from niceeval.record.regressions import Regression
 
@@ -108,12 +109,17 @@ def _of_rate(each: RateCondition) -> Iterator[str]:
         return
     rate = bound(each.rate, each.min_rate)
     yield f"{each.passed} of {each.decided} decided passed: {rate}; {errored}{missing}{attempts}"
+    if each.rounds is not None:
+        yield f"repeated until decided: {counted(each.rounds, 'round')} of one attempt at each case count"
     low, high = bound(each.low, each.min_rate), bound(each.high, each.min_rate)
     yield (
-        f"true rate at least {low}, at most {high}: exact, each at {percent(each.confidence)} confidence"
+        f"true rate at least {low}, at most {high}: {_kind(each)}, each at {percent(each.confidence)} confidence"
         + (", errored as failed and as passed" if each.errored else "")
     )
-    yield f"interval {span(each.interval)} (Wilson, two-sided)"
+    if each.interval is not None:
+        yield f"interval {span(each.interval)} (Wilson, two-sided)"
+    if each.early:
+        yield "evals that stopped once their own rate was decided are among these: the bounds are only nearly right"
     repeated = round(each.effective) < each.decided + each.errored
     if repeated:
         yield f"cases count, not attempts: the bounds rest on {each.effective:.4g} of them"
@@ -128,6 +134,10 @@ def _of_rate(each: RateCondition) -> Iterator[str]:
         yield "without undecided attempts, this many would decide"
     if repeated and each.fixed_decision != "inconclusive":
         yield f"about these {counted(each.cases, 'case')} alone the answer is {each.fixed_decision}: --cases fixed"
+
+
+def _kind(each: RateCondition) -> str:
+    return "exact" if each.rounds is None else "whenever one stops"
 
 
 def _of_errored(each: ErroredShare) -> Iterator[str]:

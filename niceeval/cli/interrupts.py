@@ -1,4 +1,4 @@
-"""Ctrl-C on the command line: the run ends in order and soon, whatever evals and agents make of that."""
+"""Ctrl-C and its like on the command line: the run ends in order and soon, whatever evals and agents make of that."""
 
 import asyncio
 import os
@@ -7,16 +7,18 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Final, NoReturn, final
 
 import anyio
 
-from niceeval.cli.codes import INTERRUPTED
+from niceeval.cli.codes import FULL_PIPE, INTERRUPTED
+from niceeval.hooks import TEARDOWN_LIMIT
 from niceeval.interruption import Interruption
 from niceeval.runner import GRACE
 
-__all__ = ["run_interruptibly"]
+__all__ = ["Signalled", "run_interruptibly"]
 
 PATIENCE: Final = GRACE + 0.25
 """Seconds after which a run that has neither ended nor given up, since its event loop is kept busy, is given up."""
@@ -24,12 +26,31 @@ _END: Final = 1.85
 """Seconds after Ctrl-C at which the process ends, said everything or not, unless a teardown took longer."""
 _TO_REPORT: Final = 0.75
 _LOOK: Final = 0.02
+_OTHERS: Final = ("SIGTERM", "SIGHUP")
+"""What else ends a run in order: whoever stops a job, and a terminal that is closed."""
+
+
+@final
+class Signalled(KeyboardInterrupt):
+    """A signal ended the run.
+
+    Attributes:
+        code: The exit code that says so.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.code = 128 + number
 
 
 def run_interruptibly(
-    work: Callable[[], Awaitable[object]], *, backend: str, interruption: Interruption, leave: Callable[[bool], int]
+    work: Callable[[], Awaitable[object]],
+    *,
+    backend: str,
+    interruption: Interruption,
+    leave: Callable[[KeyboardInterrupt | None], int],
 ) -> None:
-    """Run `work` in an event loop until it ends or Ctrl-C cancels it.
+    """Run `work` in an event loop until it ends or Ctrl-C cancels it; SIGTERM and SIGHUP are taken for it.
 
     A run that ends in order after Ctrl-C raises `KeyboardInterrupt` here. One that does not, since its code swallows
     the cancellation, blocks the event loop or leaves threads behind, ends the process: a thread waits until the run is
@@ -42,10 +63,10 @@ def run_interruptibly(
         work: The run, which was given the same `interruption`.
         backend: ``asyncio`` or ``trio``.
         interruption: How the run is given up.
-        leave: Says how the run ended, given whether Ctrl-C ended it, and returns the exit code; called in a thread.
+        leave: Says how the run ended, given the signal that ended it, and returns the exit code; called in a thread.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed.
+        KeyboardInterrupt: Ctrl-C was pressed, or another signal came.
     """
     if threading.current_thread() is not threading.main_thread() or (
         signal.getsignal(signal.SIGINT) is not signal.default_int_handler
@@ -55,27 +76,34 @@ def run_interruptibly(
         return
     watch = _Watch(interruption, leave)
     before = set(threading.enumerate())
-    signal.signal(signal.SIGINT, watch.pressed)
+    others = [number for name in _OTHERS if (number := getattr(signal, name, None)) is not None]
+    # What is ignored, as by nohup, or handled by somebody stays so.
+    heard = [number for number in others if signal.getsignal(number) is signal.SIG_DFL]
+    for number in (signal.SIGINT, *heard):
+        signal.signal(number, watch.pressed)
     try:
         anyio.run(watch.run, work, backend=backend)
     finally:
         watch.returned.set()
         interruption.over.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
         watch.claim()
-    if watch.at is not None:
+    if watch.by is not None:
         if any(not thread.daemon for thread in set(threading.enumerate()) - before):
             # The interpreter would wait for it at its exit.
             watch.end()
-        raise KeyboardInterrupt
+        raise watch.by
 
 
 @final
 class _Watch:
     """Hears Ctrl-C and sees to it that the process ends."""
 
-    def __init__(self, interruption: Interruption, leave: Callable[[bool], int]) -> None:
+    def __init__(self, interruption: Interruption, leave: Callable[[KeyboardInterrupt | None], int]) -> None:
         self.at: float | None = None
+        self.by: Signalled | None = None
         self.returned = threading.Event()
         self._code = INTERRUPTED
         self._ending = threading.Lock()
@@ -92,12 +120,13 @@ class _Watch:
                 scope.cancel()
             await work()
 
-    def pressed(self, _number: int, _frame: FrameType | None) -> None:
+    def pressed(self, number: int, _frame: FrameType | None) -> None:
         """Cancel the run, or leave at once where that has been asked for before. Runs between any two instructions."""
         if self.at is not None:
             _in_thread(self._at_once)
             return
-        self.at = time.monotonic()
+        self.at, self.by = time.monotonic(), Signalled(number)
+        self._code = self.by.code
         if self._cancel is not None:
             self._cancel()
         _in_thread(self._lose_patience)
@@ -116,8 +145,9 @@ class _Watch:
 
     def _lose_patience(self) -> None:
         """Give the run up where its event loop does not get to that."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until or self._interruption.tearing_down:
+        now = time.monotonic()
+        until, longest = now + PATIENCE, now + TEARDOWN_LIMIT
+        while time.monotonic() < until or (self._interruption.tearing_down and time.monotonic() < longest):
             if self._interruption.over.wait(_LOOK):
                 return
         self._interruption.give_up()
@@ -141,9 +171,14 @@ class _Watch:
         os._exit(self._code)
 
     def _say(self) -> None:
-        self._code = self._leave(self.at is not None)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        try:
+            self._code = self._leave(self.by)
+        except BrokenPipeError:
+            # Who read that, such as `tee`, has heard Ctrl-C too.
+            self._code = FULL_PIPE if self.by is None else self.by.code
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            with suppress(OSError, ValueError):
+                stream.flush()
 
 
 def _in_thread(work: Callable[[], None]) -> threading.Thread:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -14,7 +15,7 @@ from niceeval.errors import NiceEvalError
 
 __all__ = ["cli", "main"]
 
-for _module in ("running", "reading", "records", "gating", "querying", "judging"):
+for _module in ("running", "reading", "records", "gating", "querying", "judging", "observing"):
     import_module(f"niceeval.cli.commands.{_module}")
 
 
@@ -49,9 +50,14 @@ def _answered(command: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted")
         return INTERRUPTED
-    except (BrokenPipeError, ReaderGone):
+    except (BrokenPipeError, ReaderGone) as error:
         # The reader, such as `head`, has seen enough; the flush at exit must not fail for that either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        found = error.__cause__ if isinstance(error, ReaderGone) else error
+        if found is not None and found.__cause__ is not None:
+            with suppress(OSError, ValueError):
+                _complain(found.args[1])
         return FULL_PIPE
     return code if isinstance(code, int) else 0
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from niceeval.stats.digits import bound
+
 __all__ = ["bound", "chance", "clock", "counted", "percent", "rate", "scores", "seconds", "signed", "span"]
 
 _MOST_DIGITS = 6
@@ -65,16 +67,6 @@ def seconds(duration: float) -> str:
     if duration < 3600:
         return f"{int(duration) // 60} min {int(duration) % 60} s"
     return f"{int(duration) // 3600} h {int(duration) // 60 % 60} min"
-
-
-def bound(value: float, limit: float) -> str:
-    """Write a rate with three digits, or as many as keep it on its side of a limit.
-
-    >>> bound(0.8996, 0.9), bound(0.90004, 0.9), bound(0.95, 0.9)
-    ('0.8996', '0.900', '0.950')
-    """
-    digits = next((n for n in range(3, 8) if (float(f"{value:.{n}f}") >= limit) == (value >= limit)), 8)
-    return f"{value:.{digits}f}"
 
 
 def chance(value: float) -> str:

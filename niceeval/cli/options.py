@@ -37,6 +37,7 @@ class Options:
     agents: Sequence[str] = ()
     experiments: Sequence[str] = ()
     attempts: int | None = None
+    until_decided: bool = False
     concurrency: int | None = None
     timeout: float | None = None
     retries: int | None = None

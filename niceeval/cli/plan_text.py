@@ -48,7 +48,8 @@ def _plan_lines(plan: Plan, screen: Screen) -> Iterator[Text]:
             yield line("")
             yield from experiment_lines(experiment, screen, f"{counted(attempts, 'attempt')}{of}")
     yield line("")
-    yield line(f"{counted(plan.size, 'attempt')} planned; nothing was run, and nothing was written")
+    most = "at most " if plan.sequential else ""
+    yield line(f"{most}{counted(plan.size, 'attempt')} planned; nothing was run, and nothing was written")
 
 
 def experiment_lines(experiment: Experiment, screen: Screen, *facts: str) -> Iterator[Text]:

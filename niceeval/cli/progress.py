@@ -1,5 +1,6 @@
 """What a running run shows: a board on a terminal, lines elsewhere, nothing, or events for programs."""
 
+import io
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
@@ -36,7 +37,7 @@ def open_progress(screen: Screen, mode: Mode | None = None, out: TextIO | None =
     if mode == "json":
         from niceeval.cli.events import JsonDisplay
 
-        return JsonDisplay(sys.stdout if out is None else out)
+        return JsonDisplay(out or sys.stdout or io.StringIO())
     if mode == "plain":
         from niceeval.cli.plain import PlainDisplay
 
@@ -52,4 +53,4 @@ def run_headline(plan: "Plan", screen: Screen) -> Iterator[Text]:
     attempts = {plan.attempts_of(eval_, each) for eval_ in plan.evals for each in plan.experiments} - {0}
     kind = "experiment" if plan.in_experiments else "agent"
     start = f"niceeval {package_version()}"
-    return headline(plan.agents, attempts, list(map(len, cases)), screen, start, kind=kind)
+    return headline(plan.agents, attempts, list(map(len, cases)), screen, start, kind=kind, at_most=plan.sequential)

@@ -10,6 +10,7 @@ from typing import Final
 import attrs
 from rich.text import Text
 
+from niceeval.cli.asked import asked_blocks, asked_line, evidence_blocks
 from niceeval.cli.compare import compare_table
 from niceeval.cli.conversation import conversation_block
 from niceeval.cli.errored import errored_blocks
@@ -26,6 +27,7 @@ from niceeval.results import AttemptResult
 __all__ = ["Rerun", "closer_look", "recorded_run", "run_report", "short_report", "show_report"]
 
 _MOST_BLOCKS: Final = 20
+_MOST_EVIDENCE: Final = 5
 _MOST_SKIPPED: Final = 3
 _MOST_CONVERSATIONS: Final = 5
 _RUNNING: Final = {
@@ -41,21 +43,21 @@ class Rerun:
 
     paths: Sequence[str]
     options: Sequence[str]
+    command: str = "niceeval run"
 
 
 def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rerun: Rerun) -> Iterator[Text]:
     """What a run ends with: failures first, then the tables, the counts, and where to look next."""
     naming = _naming(view)
     failed: list[AttemptResult] = []
-    for attempt in view.attempts("failed"):
-        if len(failed) == _MOST_BLOCKS:
-            break
+    for attempt in view.attempts("failed", most=_MOST_BLOCKS, rated=False):
         failed.append(attempt)
         yield from failed_block(attempt, screen, naming)
-    hidden = view.statuses.get("failed", 0) - len(failed)
+    hidden = view.alone.get("failed", 0) - len(failed)
     if hidden:
         yield line("")
         yield line((f"({hidden} more failed: niceeval show)", "dim"))
+    yield from evidence_blocks(view, screen, naming, most=_MOST_EVIDENCE)
     yield from errored_blocks(view.attempts("errored", "unrankable"), screen, naming, most=_MOST_BLOCKS)
     yield from errored_blocks(view.attempts("skipped"), screen, naming, most=_MOST_SKIPPED)
     yield from ranking_table(view, screen)
@@ -63,8 +65,10 @@ def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rer
     yield from compare_table(view, screen)
     yield from eval_table(view, screen)
     yield from requirement_table(view, screen, everything=False)
+    yield from asked_blocks(view, screen)
     yield line("")
     yield from counts_line(view.statuses, screen, f" in {seconds(took)}", retried=view.retried)
+    yield from asked_line(view, screen)
     yield from _unfinished(view)
     if problems:
         yield line((f"{counted(problems, 'problem')} while loading, named above: not everything ran", "bold red"))
@@ -75,6 +79,7 @@ def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rer
 def short_report(view: RunView, screen: Screen, *, took: float) -> Iterator[Text]:
     """What `--quiet` leaves: the counts, what is missing, and where the record is."""
     yield from counts_line(view.statuses, screen, f" in {seconds(took)}", retried=view.retried)
+    yield from asked_line(view, screen)
     yield from _unfinished(view)
     yield line(("record  ", "dim"), recorded_run(view.folder))
 
@@ -88,18 +93,21 @@ def show_report(view: RunView, screen: Screen, *, most: int | None = None) -> It
     yield from eval_table(view, screen)
     yield from requirement_table(view, screen, everything=True)
     yield from outside_table(view, screen)
-    for attempt in view.attempts("failed", most=most):
+    yield from asked_blocks(view, screen)
+    for attempt in view.attempts("failed", most=most, rated=False):
         yield from failed_block(attempt, screen, naming)
-    hidden = 0 if most is None else view.statuses.get("failed", 0) - most
+    hidden = 0 if most is None else view.alone.get("failed", 0) - most
     if hidden > 0:
         yield line("")
         yield line((f"({hidden:,} more failed: niceeval show --all)", "dim"))
+    yield from evidence_blocks(view, screen, naming, most=most)
     yield from errored_blocks(view.attempts("errored", "unrankable", "skipped"), screen, naming, most=most)
     if view.one_case:
         for attempt, conversation in view.conversations(_MOST_CONVERSATIONS):
             yield from conversation_block(attempt, conversation, screen, naming)
     yield line("")
     yield from counts_line(view.statuses, screen, retried=view.retried)
+    yield from asked_line(view, screen)
     yield from _unfinished(view)
 
 
@@ -133,11 +141,15 @@ def _unfinished(view: RunView) -> Iterator[Text]:
     elif view.finished < planned or view.header.status != "sealed":
         running = view.header.status == "running"
         state = _RUNNING[run_process(view.folder) or "alive"] if running else view.header.status
-        yield line((f"{state}: {view.finished} of {counted(planned, 'planned attempt')} have ended", "yellow"))
+        yield line((f"{state}: {view.finished} of {_planned(view, planned)} have ended", "yellow"))
 
 
 def _left(view: RunView, planned: int) -> str:
-    return f"{planned - view.finished:,} of {counted(planned, 'planned attempt')}"
+    return f"{planned - view.finished:,} of {_planned(view, planned)}"
+
+
+def _planned(view: RunView, planned: int) -> str:
+    return f"{'at most ' if view.header.sequential else ''}{counted(planned, 'planned attempt')}"
 
 
 def _next(view: RunView, screen: Screen, failed: Sequence[AttemptResult], rerun: Rerun) -> Iterator[Text]:
@@ -146,7 +158,7 @@ def _next(view: RunView, screen: Screen, failed: Sequence[AttemptResult], rerun:
     expression = _expression(view, failed[0]) if failed else None
     if expression is not None:
         paths = " ".join(map(shlex.quote, rerun.paths))
-        command = " ".join(filter(None, ["niceeval run", paths, f"-k {expression}"]))
+        command = " ".join(filter(None, [rerun.command, paths, f"-k {expression}"]))
         commands.append(" ".join([command, *rerun.options]))
         if len(commands[1]) + 8 > screen.width:
             # Broken where a shell reads on, so that it can still be copied as a whole.

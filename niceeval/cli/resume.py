@@ -25,6 +25,7 @@ from niceeval.record.chain import attempt_key, open_source
 from niceeval.record.layout import Header, read_header, run_process
 from niceeval.record.lines import Damaged, parse, warn
 from niceeval.redaction import current_redactor
+from niceeval.rounds import lacks
 
 __all__ = ["resume_command"]
 
@@ -53,12 +54,14 @@ def resume_command(run: str, options: Options, *, errored: bool) -> int:
             declared_secrets=config.secrets,
             resumes=header.id,
             in_experiments=loaded.in_experiments,
+            sequential=header.sequential,
         )
         _require_same(header, plan)
-        plan = attrs.evolve(plan, done=frozenset(_done(folder, errored=errored)))
-    if next(plan.refs(), None) is None:
+        done = dict(_done(folder, errored=errored))
+        plan = attrs.evolve(plan, done=frozenset(done), statuses=done)
+    if not lacks(plan):
         more = "" if errored else "; with --errored, what errored runs again"
-        complain(f"the run {header.id} lacks nothing: {counted(plan.size, 'planned attempt')} are done{more}")
+        complain(f"the run {header.id} lacks nothing: {counted(len(plan.done), 'planned attempt')} are done{more}")
         return NOTHING
     asked = attrs.evolve(
         asked,
@@ -75,6 +78,8 @@ def resume_command(run: str, options: Options, *, errored: bool) -> int:
 
 def _asked(folder: Path) -> Asked:
     document = json.loads((folder / "run.json").read_bytes())
+    if document.get("observed") is not None:
+        raise RecordError(f"{folder} checked recorded conversations, and cannot be gone on with: niceeval observe")
     try:
         return Asked.from_document(document["asked"])
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -99,8 +104,8 @@ def _as_then(header: Header, asked: Asked, config: Config, record: Path) -> Load
     return attrs.evolve(loaded, evals=tuple(kept))
 
 
-def _done(folder: Path, *, errored: bool) -> Iterator[AttemptRef]:
-    """Yield the attempts that count: all but interrupted ones, and with `errored` all but errored ones."""
+def _done(folder: Path, *, errored: bool) -> Iterator[tuple[AttemptRef, str]]:
+    """Yield the attempts that count, with how they ended: no interrupted ones, and with `errored` no errored ones."""
     for place, raw in open_source(folder).lines():
         try:
             document = parse(raw)
@@ -109,7 +114,7 @@ def _done(folder: Path, *, errored: bool) -> Iterator[AttemptRef]:
             continue
         if document["status"] in ("errored", "unrankable") and (errored or document.get("reason") == "interrupted"):
             continue
-        yield AttemptRef(*attempt_key(document))
+        yield AttemptRef(*attempt_key(document)), document["status"]
 
 
 def _require_same(header: Header, plan: Plan) -> None:
@@ -144,7 +149,7 @@ def _differences(header: Header, plan: Plan) -> Iterator[str]:
     for experiment in plan.experiments:
         yield from _changed_settings(header, plan, experiment)
         for eval_id, eval_ in now.items():
-            before, after = header.attempts_of(then[eval_id], experiment.name), plan.attempts_of(eval_, experiment)
+            before, after = header.most_of(then[eval_id], experiment.name), plan.attempts_of(eval_, experiment)
             if before != after:
                 yield f"{eval_id} gets {counted(after, 'attempt')} per case now and got {before}"
 

@@ -1,5 +1,7 @@
 """The terminal: whether there is one, how wide it is, whether it shows colour and which symbols it can write."""
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -67,17 +69,18 @@ class Screen:
         """Write lines, each on its own; what is too long is left to the terminal.
 
         Raises:
-            OSError: Nobody reads them any more.
+            BrokenPipeError: Nobody reads them any more, or they cannot be written, such as on a full disk.
         """
-        if self.terminal or not self.console.no_color:
-            for each in lines:
-                self.console.print(self.written(each), soft_wrap=True, end="\n")
-            return
-        try:
-            for each in lines:
-                self.console.file.write(f"{self.written(each).plain}\n")
-        finally:
-            self.console.file.flush()
+        with _written_or_gone():
+            if self.terminal or not self.console.no_color:
+                for each in lines:
+                    self.console.print(self.written(each), soft_wrap=True, end="\n")
+                return
+            try:
+                for each in lines:
+                    self.console.file.write(f"{self.written(each).plain}\n")
+            finally:
+                self.console.file.flush()
 
     def written(self, text: Text) -> Text:
         """Return a line with a mark that the encoding can write where it was cut."""
@@ -86,17 +89,34 @@ class Screen:
         return text
 
 
+@contextmanager
+def _written_or_gone() -> Iterator[None]:
+    """Take whatever keeps a stream from being written for a reader who is gone; the error itself is the cause."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeError):
+            raise
+        raise BrokenPipeError(errno.EPIPE, f"standard output cannot be written: {_reason(error)}") from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def open_screen(stream: TextIO | None = None) -> Screen:
-    """Look at a stream, standard output by default.
+    """Look at a stream, standard output by default; where the process has none, nothing is shown.
 
     Colour needs a terminal (or `FORCE_COLOR`) and no `NO_COLOR`; redrawing needs a terminal that is not `dumb`, and
     no `CI`, where terminals are logs.
     """
-    stream = sys.stdout if stream is None else stream
+    stream = stream or sys.stdout or io.StringIO()
     reconfigure: Any = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
+    if reconfigure is not None and not stream.closed:
         reconfigure(errors="backslashreplace")
-    terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+    terminal = not stream.closed and stream.isatty() and os.environ.get("TERM") != "dumb"
     live = terminal and os.environ.get("CI", "").casefold() in ("", "0", "false")
     colour = (terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
     console = _Console(
@@ -114,6 +134,8 @@ def open_screen(stream: TextIO | None = None) -> Screen:
 
 def complain(text: str, *, fatal: bool = True) -> None:
     """Say on standard error what is wrong, in one paragraph; what is not fatal changes no exit code."""
+    if sys.stderr is None or sys.stderr.closed:
+        return
     screen = open_screen(sys.stderr)
     word, style = ("error   ", "bold red") if fatal else ("warning ", "bold yellow")
     screen.write(paragraph(word, text, screen.width, style=style))
@@ -122,7 +144,7 @@ def complain(text: str, *, fatal: bool = True) -> None:
 @contextmanager
 def printed_aside(wanted: bool) -> Iterator[None]:
     """Let what is printed meanwhile, as by a file that is imported, go to standard error, where it is wanted."""
-    with redirect_stdout(sys.stderr) if wanted else nullcontext():
+    with redirect_stdout(sys.stderr or io.StringIO()) if wanted else nullcontext():
         yield
 
 

@@ -11,8 +11,10 @@ from niceeval.errors import RecordError
 from niceeval.evals.eval import Eval
 from niceeval.evals.select import limited, matches_expression, narrowed, selected, tagged
 from niceeval.record.chain import attempt_key, open_source
-from niceeval.record.lines import Damaged, RunSource, parse, warn
+from niceeval.record.lines import Damaged, RunSource, parse, plain, warn
 from niceeval.record.locate import latest_run
+from niceeval.record.queries import RunTables
+from niceeval.record.rate_conditions import RateCondition, own_rates, rated_evals
 
 __all__ = ["NothingSelected", "lacking_cases", "select"]
 
@@ -77,8 +79,12 @@ def _last_failed(evals: Sequence[Eval[Any]], record: Path) -> list[Eval[Any]]:
 
 
 def lacking_cases(source: RunSource) -> set[Case]:
-    """Return the cases of a run that failed or errored in any attempt, or that have fewer attempts than planned."""
+    """Return the cases of a run that failed or errored in any attempt, or that have fewer attempts than planned.
+
+    Of an eval that asks for a rate these are all its cases where it does not reach that, and else none.
+    """
     header = source.header()
+    rated = rated_evals(header)
     bad: set[Case] = set()
     ended: Counter[tuple[str, str | None, str]] = Counter()
     for place, raw in source.lines():
@@ -89,7 +95,7 @@ def lacking_cases(source: RunSource) -> set[Case]:
             continue
         eval_id, case_id, agent, _ = attempt_key(document)
         ended[eval_id, case_id, agent] += 1
-        if document["status"] not in _GOOD:
+        if document["status"] not in _GOOD and plain(eval_id) not in rated:
             bad.add((eval_id, case_id))
     for planned in header.evals:
         for agent in header.agents or ("",):
@@ -97,7 +103,20 @@ def lacking_cases(source: RunSource) -> set[Case]:
             for case_id in planned.cases if planned.cases is not None else (None,):
                 if ended[planned.id, case_id, agent] < attempts:
                     bad.add((planned.id, case_id))
+    if rated:
+        short = {each.name for each in _asked(source) if each.decision != "pass"}
+        for planned in header.evals:
+            if plain(planned.id) in short:
+                bad.update((planned.id, case_id) for case_id in planned.cases or (None,))
     return bad
+
+
+def _asked(source: RunSource) -> list[RateCondition]:
+    tables = RunTables(source)
+    try:
+        return own_rates(source.header(), tables)
+    finally:
+        tables.close()
 
 
 def _cases(evals: Sequence[Eval[Any]]) -> str:

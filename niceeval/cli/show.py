@@ -56,10 +56,10 @@ def _write_report(view: RunView, run: str, *, everything: bool) -> None:
 
     screen, header = open_screen(), view.header
     start = f"run {header.id}", f"{header.started.astimezone():%Y-%m-%d %H:%M}"
-    attempts = {header.attempts_of(planned, agent) for planned in header.evals for agent in header.agents or ("",)}
+    attempts = {header.most_of(planned, agent) for planned in header.evals for agent in header.agents or ("",)}
     kind = "experiment" if header.experiments else "agent"
     sizes = [planned.size for planned in header.evals]
-    screen.write(headline(header.agents, attempts - {0}, sizes, screen, *start, kind=kind))
+    screen.write(headline(header.agents, attempts - {0}, sizes, screen, *start, kind=kind, at_most=header.sequential))
     screen.write(show_report(view, screen, most=None if everything else _MOST))
     screen.write([line(("record  ", "dim"), cut(recorded_run(view.folder), 4096))])
     screen.write(closer_look(view, run))

@@ -40,11 +40,13 @@ def headline(
     screen: Screen,
     *start: str,
     kind: str = "agent",
+    at_most: bool = False,
 ) -> Iterator[Text]:
     """Say what was planned: how many evals with how many cases each, agents or experiments, and attempts."""
     factors = [counted(sum(sizes), "case"), *([counted(len(agents), kind)] if len(agents) > 1 else [])]
     few, most = min(attempts, default=1), max(attempts, default=1)
-    factors.append(counted(most, "attempt") if few == most else f"{few:,}-{counted(most, 'attempt')}")
+    repeated = counted(most, "attempt") if few == most else f"{few:,}-{counted(most, 'attempt')}"
+    factors.append(f"at most {repeated}" if at_most else repeated)
     plan = f"{counted(len(sizes), 'eval')}, {f' {screen.symbols.times} '.join(factors)}"
     named = [f"{kind}{'' if len(agents) == 1 else 's'} {', '.join(agents)}"] if agents else []
     current = ""
@@ -81,8 +83,11 @@ def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
 
 
 def requirement_table(view: RunView, screen: Screen, *, everything: bool) -> Iterator[Text]:
-    """How each requirement came out; without `everything`, only those with something to look at."""
-    found = view.requirements
+    """How each requirement came out, the one that failed most often first, those that never did in the plan's order.
+
+    Without `everything`, only those with something to look at.
+    """
+    found = sorted(view.requirements, key=lambda each: (-each.failed, -each.errored if each.failed else 0))
     shown = found
     if not everything:
         # Requirements that a stop kept from being reached explain a smaller denominator, as long as there is room.
@@ -94,10 +99,23 @@ def requirement_table(view: RunView, screen: Screen, *, everything: bool) -> Ite
     if not shown:
         return
     yield line("")
+    violations = sum(each.failed for each in found)
+    if violations:
+        yield line(f"  {_failed(view)}{counted(violations, 'violation')}")
     head = ["requirement", "failed/decided", "errored", "not reached"]
     yield from columns(head, map(_cells, shown), screen.width)
     if len(shown) < len(found):
         yield line((f"  ({len(found) - len(shown)} more with no failure: niceeval show)", "dim"))
+
+
+def _failed(view: RunView) -> str:
+    """Say how many of the decided pass-style attempts failed; they are cases where each has one attempt."""
+    failed = view.statuses.get("failed", 0)
+    decided = failed + view.statuses.get("passed", 0)
+    if not decided:
+        return ""
+    alone = view.header.most_attempts == 1 and len(view.header.agents) < 2
+    return f"{failed:,} of {counted(decided, 'decided case' if alone else 'decided attempt')} failed, "
 
 
 def _cells(each: Requirement) -> list[str]:

@@ -10,6 +10,7 @@ import attrs
 
 from niceeval.attempts import Finished
 from niceeval.plans import AttemptRef, Plan
+from niceeval.record.planned import Settled
 
 __all__ = ["AgentTally", "Clock", "EvalTally", "Reasons", "Tally", "Waiting"]
 
@@ -179,8 +180,25 @@ class Tally:
         of.counts[status] += 1
         if of.done < of.total:
             return None
-        of.ended = now
-        self.active.pop(ref.eval_id, None)
+        return self._end(of)
+
+    def settle(self, found: Settled, not_needed: int) -> EvalTally | None:
+        """Count no attempts that are not needed, since their eval is decided; return it if that was all of it."""
+        self.agents[found.agent].total -= not_needed
+        of = self.evals.get(found.eval)
+        if of is None:
+            return None
+        of.total -= not_needed
+        if of.total == 0:
+            # All of it was done in the run that this one goes on with.
+            self.to_come -= 1
+        if of.ended is not None or of.done < of.total or of.begun is None:
+            return None
+        return self._end(of)
+
+    def _end(self, of: EvalTally) -> EvalTally:
+        of.ended = self.clock()
+        self.active.pop(of.name, None)
         return of
 
     def retries(self, now: float) -> list[tuple[AttemptRef, Waiting]]:

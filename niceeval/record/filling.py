@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, final
 import attrs
 
 from niceeval.errors import RecordError
-from niceeval.record.filling_sql import ASSERTIONS, ATTEMPTS, ENTRIES, HEADS, ODD, PLACES, TABLES
+from niceeval.record.filling_sql import (
+    ASSERTIONS,
+    ATTEMPTS,
+    DROPPED,
+    ENTRIES,
+    HEADS,
+    MEANT,
+    ODD,
+    PLACES,
+    PLAN,
+    PLAN_AGENTS,
+    PLANNED,
+    TABLES,
+)
 from niceeval.record.layout import Header
 from niceeval.record.lines import Damaged, FolderSource, Line, RunSource, parse, plain
 from niceeval.record.slim import HEAD_TYPES, slim_line, sql_type
@@ -92,8 +105,8 @@ class Filling:
 
     def close(self) -> None:
         """Drop what was needed on the way."""
-        for name in ("heads", "places", "patched", "plan_evals", "plan_agents", "plan_cases", "plan"):
-            self._connection.execute(f"DROP TABLE {name}")
+        for statement in DROPPED:
+            self._connection.execute(statement)
 
     def _reader(self, number: int, structure: Mapping[str, Any]) -> str:
         file = self._files[number]
@@ -198,31 +211,16 @@ def quoted(text: str) -> str:
 
 
 def _plan(connection: "duckdb.DuckDBPyConnection", header: Header) -> None:
-    evals: dict[str, int] = {}
-    cases: dict[tuple[str, str], int] = {}
-    plan: list[dict[str, Any]] = []
-    for item in header.evals:
-        name = plain(item.id)
-        evals.setdefault(name, len(evals))
-        for case in item.cases or ():
-            cases.setdefault((name, plain(case)), len(cases))
+    """Put the plan into tables; the cases of an eval are handed over once, whoever runs them."""
+    items, meant = [], []
+    for number, item in enumerate(header.evals):
+        cases = None if item.cases is None else [plain(case) for case in item.cases]
+        items.append({"item": number, "eval": plain(item.id), "cases": cases})
         for agent in header.agents or ("",):
             attempts = header.attempts_of(item, agent)
-            same = {"eval": name, "agent": plain(agent), "style": item.style, "attempts": attempts}
-            plan += [{**same, "case": None if case is None else plain(case)} for case in _cases(item.cases)]
-    agents = {plain(agent): place for place, agent in enumerate(header.agents)}
-    for table, rows, structure in (
-        ("plan_evals", [{"name": name, "place": place} for name, place in evals.items()], "name place"),
-        ("plan_agents", [{"name": name, "place": place} for name, place in agents.items()], "name place"),
-        ("plan_cases", [{"eval": e, "name": n, "place": p} for (e, n), p in cases.items()], "eval name place"),
-        ("plan", plan, "eval case agent style attempts"),
-    ):
-        kinds = {name: "BIGINT" if name in ("place", "attempts") else "VARCHAR" for name in structure.split()}
-        connection.execute(
-            f"INSERT INTO {table} SELECT unnest(from_json(?, '{json.dumps([kinds])}'), recursive := true)",
-            [json.dumps(rows)],
-        )
-
-
-def _cases(cases: tuple[str, ...] | None) -> tuple[str | None, ...]:
-    return (None,) if cases is None else cases
+            meant.append({"item": number, "agent": plain(agent), "style": item.style, "attempts": attempts})
+    agents = [{"place": place, "agent": plain(agent)} for place, agent in enumerate(header.agents)]
+    for statement, rows in ((PLANNED, items), (MEANT, meant), (PLAN_AGENTS, agents)):
+        connection.execute(statement, [json.dumps(rows)])
+    for statement in PLAN:
+        connection.execute(statement)

@@ -5,7 +5,20 @@ from typing import Any, Final
 
 from niceeval.record.slim import ENTRY_TYPES, HEAD_TYPES, sql_type
 
-__all__ = ["ASSERTIONS", "ATTEMPTS", "ENTRIES", "HEADS", "ODD", "PLACES", "TABLES"]
+__all__ = [
+    "ASSERTIONS",
+    "ATTEMPTS",
+    "DROPPED",
+    "ENTRIES",
+    "HEADS",
+    "MEANT",
+    "ODD",
+    "PLACES",
+    "PLAN",
+    "PLANNED",
+    "PLAN_AGENTS",
+    "TABLES",
+]
 
 ENTRIES: Final[Any] = [dict(ENTRY_TYPES)]
 """The structure of an attempt's assertions."""
@@ -20,11 +33,59 @@ TABLES: Final = (
     f"CREATE TEMP TABLE heads (file_no INTEGER, ordinal BIGINT, {_HEAD_COLUMNS})",
     'CREATE TEMP TABLE places (file_no INTEGER, ordinal BIGINT, number BIGINT, "offset" BIGINT, size BIGINT)',
     "CREATE TEMP TABLE patched (file_no INTEGER, ordinal BIGINT, line VARCHAR)",
-    "CREATE TEMP TABLE plan_evals (name VARCHAR, place BIGINT)",
+    'CREATE TEMP TABLE planned (item INTEGER, ordinal BIGINT, eval VARCHAR, "case" VARCHAR)',
+    "CREATE TEMP TABLE meant (item INTEGER, ordinal BIGINT, agent VARCHAR, style VARCHAR, attempts INTEGER)",
     "CREATE TEMP TABLE plan_agents (name VARCHAR, place BIGINT)",
-    "CREATE TEMP TABLE plan_cases (eval VARCHAR, name VARCHAR, place BIGINT)",
-    'CREATE TEMP TABLE plan (eval VARCHAR, "case" VARCHAR, agent VARCHAR, style VARCHAR, attempts INTEGER)',
 )
+DROPPED: Final = tuple(
+    f"DROP TABLE {name}"
+    for name in ("heads", "places", "patched", "planned", "meant", "plan_agents", "plan_evals", "plan_cases", "plan")
+)
+
+PLANNED: Final = """
+    INSERT INTO planned
+    SELECT item, unnest(range(len(cases))), eval, unnest(cases)
+    FROM (
+        SELECT item, eval, coalesce(cases, [NULL]) AS cases FROM (
+            SELECT unnest(
+                from_json(?, '[{"item": "INTEGER", "eval": "VARCHAR", "cases": ["VARCHAR"]}]'), recursive := true
+            )
+        )
+    )
+"""
+
+MEANT: Final = """
+    INSERT INTO meant
+    SELECT item, row_number() OVER (), agent, style, attempts FROM (
+        SELECT unnest(
+            from_json(?, '[{"item": "INTEGER", "agent": "VARCHAR", "style": "VARCHAR", "attempts": "INTEGER"}]'),
+            recursive := true
+        )
+    )
+"""
+
+PLAN_AGENTS: Final = """
+    INSERT INTO plan_agents
+    SELECT agent, max(place) FROM (
+        SELECT unnest(from_json(?, '[{"place": "BIGINT", "agent": "VARCHAR"}]'), recursive := true)
+    ) GROUP BY agent
+"""
+
+PLAN: Final = (
+    "CREATE TEMP TABLE plan_evals AS SELECT eval AS name, min(item) AS place FROM planned GROUP BY eval",
+    """
+    CREATE TEMP TABLE plan_cases AS
+    SELECT eval, "case" AS name, min(place) AS place
+    FROM (SELECT *, row_number() OVER (ORDER BY item, ordinal) AS place FROM planned)
+    WHERE "case" IS NOT NULL GROUP BY eval, "case"
+    """,
+    """
+    CREATE TEMP TABLE plan AS
+    SELECT eval, "case", agent, style, attempts FROM planned p JOIN meant m USING (item)
+    ORDER BY item, m.ordinal, p.ordinal
+    """,
+)
+"""The order of evals and cases, and every case for every agent, in the plan's order."""
 
 PLACES: Final = "INSERT INTO places SELECT ?, " + ", ".join(["unnest(from_json(?, '[\"BIGINT\"]'))"] * 4)
 

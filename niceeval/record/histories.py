@@ -135,25 +135,11 @@ class _Point:
 
 
 def _points(record: "Record", eval: str | None, key: str | None) -> dict[str, list[_Point]]:
-    wanted = None if eval is None else plain(eval)
     found: dict[str, list[_Point]] = {}
     for run in reversed(record.runs()):
-        if key is None and wanted is None:
-            # Counted by the engine: rows per case are only needed where some cases are left out.
-            for each in record.requirements(run):
-                point = _Point(run, each.failed, each.decided - each.failed, each.errored)
-                found.setdefault(each.key, []).append(point)
-            continue
-        for row in record.requirement_tallies(run, key=key):
-            name = row.eval_id if row.case_id is None else f"{row.eval_id}[{row.case_id}]"
-            if wanted not in (None, row.eval_id, name):
-                continue
-            points = found.setdefault(row.requirement, [])
-            if not points or points[-1].run is not run:
-                points.append(_Point(run))
-            points[-1].failed += row.failed
-            points[-1].passed += row.passed
-            points[-1].errored += row.undecided
+        sums = record.tables(run).requirement_sums(key, () if eval is None else (eval,))
+        for requirement, passed, failed, errored in sums:
+            found.setdefault(requirement, []).append(_Point(run, failed, passed, errored))
     return found
 
 

@@ -6,23 +6,28 @@ are in memory.
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from niceeval.errors import RecordError
-from niceeval.record import index_sql
+from niceeval.record import counted_sql, index_sql
 from niceeval.record.filling import Filling, quoted
+from niceeval.record.index_cases import IndexCases
 from niceeval.record.lines import Damaged, Line, RunSource, parse, plain, warn
-from niceeval.record.rates import Spent
+from niceeval.record.places import Places
+from niceeval.record.rates import Spent, Tally
 from niceeval.record.stored_index import PARTS, StoredIndex, index_folder, publish, run_folder_of
-from niceeval.record.tallies import CaseTally, RequirementTally
-from niceeval.record.tally_queries import CASE_TALLIES, REQUIREMENT_TALLIES, case_tally
+from niceeval.record.tallies import CaseTally, Outcome, RequirementTally
+from niceeval.record.tally_queries import CASE_TALLIES, OUTCOMES, REQUIREMENT_TALLIES, case_tally, exact_score
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
 
 __all__ = ["IndexEngine", "connect", "open_index"]
+
+T = TypeVar("T")
 
 _ALL: Final = 1 << 62
 _MOST_THREADS: Final = 4
@@ -104,13 +109,22 @@ def _fill(connection: "duckdb.DuckDBPyConnection", source: RunSource, put: Calla
     put("attempts", "SELECT * EXCLUDE (ordinal) FROM ranks")
     assertions = put("assertions", filling.assertions)
     put("plan", "SELECT * FROM plan")
+    connection.execute("CREATE TEMP TABLE no_scores (score VARCHAR)")
+    odd = connection.execute(counted_sql.ODD_SCORES.replace("ATTEMPTS", "ranks")).fetchall()
+    for score in [score for (score,) in odd if exact_score(score) is None]:
+        connection.execute("INSERT INTO no_scores VALUES (?)", [score])
+    nameless = "false" if source.header().agents else "true"
+    counted = counted_sql.CASES.replace("NAMELESS", nameless).replace("ATTEMPTS", "ranks").replace("PLAN", "plan")
+    cases = put("cases", counted)
+    met = counted_sql.MET.replace("ATTEMPTS", "ranks").replace("ASSERTIONS", assertions).replace("CASES", cases)
+    put("met", met)
     files = filling.files
     exemplars = connection.execute(index_sql.EXEMPLARS.replace("ASSERTIONS", assertions)).fetchall()
     connection.execute("CREATE TEMP TABLE specs (fingerprint VARCHAR, match VARCHAR, spec VARCHAR)")
     for rows in _specs(source, files, exemplars):
         connection.execute(index_sql.SPECS, [json.dumps(rows)])
     put("matches", "SELECT * FROM specs ORDER BY fingerprint")
-    connection.execute("DROP TABLE specs; DROP TABLE ranks")
+    connection.execute("DROP TABLE specs; DROP TABLE no_scores; DROP TABLE ranks")
     filling.close()
     return StoredIndex(None, tuple(files), tuple(filling.damaged))
 
@@ -146,7 +160,7 @@ class IndexEngine:
         only: Only this eval, by its id, or only one of its cases, by the id with the case in brackets.
     """
 
-    __slots__ = ("_connection", "_index")
+    __slots__ = ("_beside", "_connection", "_index", "cases")
 
     def __init__(self, source: RunSource, *, only: str | None = None) -> None:
         self._connection = connect()
@@ -155,18 +169,45 @@ class IndexEngine:
         for statement in index_sql.NARROWED:
             # A view takes no parameters.
             self._connection.execute(statement.replace("$only", "NULL" if only is None else quoted(only)))
+        self.cases = IndexCases(self._rows, "main")
+        self._beside: dict[Path, IndexCases] = {}
         for line, reason in self._index.damaged:
             warn(line, reason)
+
+    def beside(self, other: "IndexEngine") -> IndexCases | None:
+        """Return the cases of another run, in this one's database; None where that has no file to read them from."""
+        if other is self:
+            return self.cases
+        index = other._index
+        if index.folder is None:
+            return None
+        if index.folder not in self._beside:
+            schema = f"beside_{len(self._beside)}"
+            self._rows(f"CREATE SCHEMA {schema}")
+            for part in PARTS:
+                self._rows(f"CREATE VIEW {schema}.{part} AS SELECT * FROM {_parquet(index.table(part))}")
+            self._beside[index.folder] = IndexCases(self._rows, schema)
+        return self._beside[index.folder]
 
     def close(self) -> None:
         """Give the memory back."""
         self._connection.close()
 
     def _rows(self, sql: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+        return self._ask(sql, values, lambda answer: answer.fetchall())
+
+    def _columns(self, sql: str, values: Mapping[str, object] | None = None) -> "list[np.ndarray]":
+        import numpy as np
+
+        return self._ask(sql, values, lambda answer: [np.asarray(column) for column in answer.fetchnumpy().values()])
+
+    def _ask(
+        self, sql: str, values: Mapping[str, object] | None, take: "Callable[[duckdb.DuckDBPyConnection], T]"
+    ) -> T:
         import duckdb
 
         try:
-            return self._connection.execute(sql, values or {}).fetchall()
+            return take(self._connection.execute(sql, values or {}))
         except duckdb.Error as error:
             raise RecordError(f"the index {self._index.folder} was removed while it was read; ask again") from error
 
@@ -195,20 +236,18 @@ class IndexEngine:
 
     def assertions(
         self, *, decision: str | None = None, requirement: str | None = None, limit: int | None = None
-    ) -> list[tuple[Line, int]]:
+    ) -> Sequence[tuple[Line, int]]:
         """Return where the assertions that fit stand: the attempt's line and the place in its list."""
-        values = {"decision": decision, "requirement": requirement, "limit": _ALL if limit is None else limit}
-        found: list[tuple[Line, int]] = []
-        line, before = None, -1
-        for position, place, *row in self._rows(index_sql.ASSERTIONS, values):
-            if line is None or position != before:
-                line, before = self._line(*row), position
-            found.append((line, place))
-        return found
+        values = {"decision": decision, "requirement": requirement}
+        if limit is not None:
+            rows = self._rows(index_sql.FOUND, {**values, "limit": limit})
+            return [(self._line(*line), place) for _, place, *line in rows]
+        (positions, places), lines = self._columns(index_sql.ASSERTIONS, values), self._columns(index_sql.LINES)
+        return Places(self._index.files, lines, positions, places)
 
-    def counts(self) -> Iterable[tuple[str, str | None, str, str, str, int]]:
-        """Return how many attempts there are of each eval, case, agent, style and status."""
-        return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in self._rows(index_sql.COUNTS)]
+    def counts(self) -> Iterable[Tally]:
+        """Return what became of pass-style cases' attempts, of those that came out alike together."""
+        return map(Tally._make, self._rows(index_sql.COUNTS))
 
     def statuses(self) -> Mapping[str, int]:
         """Return how many attempts ended with each status."""
@@ -233,6 +272,10 @@ class IndexEngine:
     def case_tallies(self) -> Iterable[CaseTally]:
         """Return what became of each case's attempts by each agent."""
         return [case_tally(*row) for row in self._rows(CASE_TALLIES)]
+
+    def outcomes(self) -> Iterable[Outcome]:
+        """Return how each attempt of the pass-style evals ended."""
+        return map(Outcome._make, self._rows(OUTCOMES))
 
     def requirement_tallies(self, requirement: str | None) -> Iterable[RequirementTally]:
         """Return how one requirement, or every one, came out in each case's attempts by each agent."""

@@ -9,6 +9,8 @@ __all__ = [
     "COUNTS",
     "EXEMPLARS",
     "FIND",
+    "FOUND",
+    "LINES",
     "NARROWED",
     "PORTION",
     "REQUIREMENTS",
@@ -31,6 +33,11 @@ NARROWED: Final = (
     CREATE VIEW assertions AS SELECT * FROM whole.assertions
     WHERE $only IS NULL OR position IN (SELECT position FROM attempts)
     """,
+    """
+    CREATE VIEW cases AS SELECT * FROM whole.cases
+    WHERE $only IS NULL OR eval = $only OR eval || '[' || "case" || ']' = $only
+    """,
+    "CREATE VIEW met AS SELECT * FROM whole.met WHERE $only IS NULL OR spot IN (SELECT spot FROM cases)",
     "CREATE VIEW matches AS SELECT * FROM whole.matches",
 )
 """The tables as if the run had only what is asked about."""
@@ -45,17 +52,26 @@ ATTEMPTS: Final = """
 """
 
 ASSERTIONS: Final = """
-    WITH found AS (
-        SELECT position, place FROM assertions
-        WHERE ($decision IS NULL OR decision = $decision) AND ($requirement IS NULL OR requirement = $requirement)
-        ORDER BY position, place LIMIT $limit
-    )
-    SELECT position, place, file_no, line, "offset", size FROM found JOIN attempts USING (position)
+    SELECT position, place FROM assertions
+    WHERE ($decision IS NULL OR decision = $decision) AND ($requirement IS NULL OR requirement = $requirement)
+    ORDER BY position, place
+"""
+
+LINES: Final = 'SELECT file_no, line, "offset", size FROM whole.attempts ORDER BY position'
+"""The lines of the attempts, by their position."""
+
+FOUND: Final = f"""
+    SELECT position, place, file_no, line, "offset", size
+    FROM ({ASSERTIONS} LIMIT $limit) JOIN attempts USING (position)
     ORDER BY position, place
 """
 
 COUNTS: Final = """
-    SELECT eval, "case", coalesce(agent, ''), coalesce(style, 'pass'), status, count(*) FROM attempts GROUP BY ALL
+    SELECT eval, agent, passed, failed, errored, count(*) FROM (
+        SELECT eval, coalesce(agent, '') AS agent, count(*) FILTER (status = 'passed') AS passed,
+               count(*) FILTER (status = 'failed') AS failed, count(*) FILTER (status = 'errored') AS errored
+        FROM attempts WHERE coalesce(style, 'pass') <> 'score' GROUP BY eval, "case", coalesce(agent, '')
+    ) GROUP BY ALL
 """
 
 STATUSES: Final = "SELECT status, count(*) FROM attempts GROUP BY status"

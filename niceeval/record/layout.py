@@ -17,6 +17,7 @@ import attrs
 
 from niceeval.errors import RecordError
 from niceeval.record.files import write_atomically
+from niceeval.record.planned import PlannedEval, PlannedExperiment, Settled
 from niceeval.record.process import Process, ProcessState
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "PlannedEval",
     "PlannedExperiment",
     "RunStatus",
+    "Settled",
     "attempt_files",
     "blob_path",
     "new_run_id",
@@ -51,53 +53,6 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 @final
 @attrs.frozen
-class PlannedEval:
-    """One eval as the plan names it.
-
-    Attributes:
-        id: The eval's id, without a case.
-        style: ``pass`` or ``score``.
-        cases: The ids of its cases, or None where it has no cases.
-        tags: Its tags.
-        attempts: How many attempts each of its cases gets; None for the number of the experiment or the run.
-        min_rate: The pass rate that the eval asks for; None where each attempt counts by itself.
-        agents: The names of the agents that run it; None for all. An eval that is planned in parts stands in several.
-    """
-
-    id: str
-    style: Literal["pass", "score"] = "pass"
-    cases: tuple[str, ...] | None = None
-    tags: tuple[str, ...] = ()
-    attempts: int | None = None
-    min_rate: float | None = None
-    agents: tuple[str, ...] | None = None
-
-    @property
-    def size(self) -> int:
-        """How many executions one attempt by one agent makes."""
-        return 1 if self.cases is None else len(self.cases)
-
-
-@final
-@attrs.frozen
-class PlannedExperiment:
-    """One experiment as the plan names it; in results it stands as the agent's name.
-
-    Attributes:
-        name: Its name.
-        attempts: How many attempts each case gets; None for the run's number.
-        evals: The ids of the evals that it runs; None for all of the run.
-        settings: Everything else that it says, for people: model, flags, limits.
-    """
-
-    name: str
-    attempts: int | None = None
-    evals: tuple[str, ...] | None = None
-    settings: Mapping[str, Any] = attrs.Factory(dict)
-
-
-@final
-@attrs.frozen
 class Header:
     """What `run.json` says: identity, status, and the plan that every denominator comes from.
 
@@ -112,6 +67,9 @@ class Header:
         resumes: The run that this one goes on with; its attempts are read with this one's.
         stopped: Why the run stopped before its plan's end, such as a budget; None where it did not.
         exact_attempts: Whether `attempts` was asked for over what evals and experiments say.
+        sequential: Whether evals that ask for a rate are repeated only until that is decided; the number of attempts
+            is then the most that there may be.
+        settled: The evals for which that was so, once the run has ended.
         writer: The process that started the run and seals it; None where an older version did not say.
     """
 
@@ -125,6 +83,8 @@ class Header:
     resumes: str | None = None
     stopped: str | None = None
     exact_attempts: bool = False
+    sequential: bool = False
+    settled: tuple[Settled, ...] = ()
     writer: Process | None = None
 
     @classmethod
@@ -143,11 +103,13 @@ class Header:
             status=document["status"],
             agents=tuple(map(str, document.get("agents") or ())),
             attempts=int(document.get("attempts", 1)),
-            evals=tuple(_planned(item) for item in document.get("evals") or ()),
-            experiments=tuple(_experiment(item) for item in document.get("experiments") or ()),
+            evals=tuple(PlannedEval.from_document(item) for item in document.get("evals") or ()),
+            experiments=tuple(PlannedExperiment.from_document(item) for item in document.get("experiments") or ()),
             resumes=_text(document.get("resumes")),
             stopped=_text(document.get("stopped")),
             exact_attempts=bool(document.get("exact_attempts")),
+            sequential=bool(document.get("sequential")),
+            settled=tuple(Settled.from_document(item) for item in document.get("settled") or ()),
             writer=Process.from_document(document.get("writer")),
         )
 
@@ -168,6 +130,16 @@ class Header:
     def attempts_of(self, planned: PlannedEval, agent: str) -> int:
         """Return how many attempts each case of an eval gets from an agent: 0 where the agent does not run it.
 
+        Where the eval was repeated only until its rate was decided, those that were not needed are not planned.
+        """
+        for each in self.settled:
+            if each.eval == planned.id and each.agent == agent:
+                return each.attempts
+        return self.most_of(planned, agent)
+
+    def most_of(self, planned: PlannedEval, agent: str) -> int:
+        """Return how many attempts each case of an eval was to get from an agent, or to get at most.
+
         The number asked for the whole run comes first, then the eval's own, then the experiment's, then the default.
         """
         if planned.agents is not None and agent not in planned.agents:
@@ -178,6 +150,10 @@ class Header:
         if self.exact_attempts:
             return self.attempts
         return planned.attempts or (None if experiment is None else experiment.attempts) or self.attempts
+
+    def in_rounds(self, planned: PlannedEval) -> bool:
+        """Tell whether an eval is repeated only until its rate is decided."""
+        return self.sequential and planned.rated
 
     @property
     def most_attempts(self) -> int:
@@ -190,33 +166,6 @@ class Header:
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
-
-
-def _count(value: Any) -> int | None:
-    return None if value is None else int(value)
-
-
-def _planned(item: Mapping[str, Any]) -> PlannedEval:
-    cases, agents = item.get("cases"), item.get("agents")
-    return PlannedEval(
-        id=str(item["id"]),
-        style="score" if item.get("style") == "score" else "pass",
-        cases=None if cases is None else tuple(map(str, cases)),
-        tags=tuple(map(str, item.get("tags") or ())),
-        attempts=_count(item.get("attempts")),
-        min_rate=None if item.get("min_rate") is None else float(item["min_rate"]),
-        agents=None if agents is None else tuple(map(str, agents)),
-    )
-
-
-def _experiment(item: Mapping[str, Any]) -> PlannedExperiment:
-    evals = item.get("evals")
-    return PlannedExperiment(
-        name=str(item["name"]),
-        attempts=_count(item.get("attempts")),
-        evals=None if evals is None else tuple(map(str, evals)),
-        settings={name: value for name, value in item.items() if name not in ("name", "attempts", "evals")},
-    )
 
 
 def read_header(folder: Path) -> Header:

@@ -6,13 +6,13 @@ An engine that is imported and started takes more time and memory than all of th
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
-from typing import Any, NamedTuple, final
+from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from niceeval.record.lines import Damaged, Line, RunSource, parse, warn
 from niceeval.record.order import plan_order
-from niceeval.record.rates import Spent
-from niceeval.record.slim import Used, slim_attempt, used_by
-from niceeval.record.tallies import CaseTally, RequirementTally
+from niceeval.record.rates import Spent, Tally
+from niceeval.record.slim import Slim, Used, slim_attempt, text_of, used_by
+from niceeval.record.tallies import CaseTally, Outcome, RequirementTally
 from niceeval.record.tally_queries import case_tally
 
 __all__ = ["PlainEngine"]
@@ -28,19 +28,16 @@ class _Head(NamedTuple):
     style: str | None
     status: str
     score: str | None
+    reason: str | None
     used: Used
     duration: float
     tried: bool
-    entries: tuple[tuple[int | None, str | None, str | None, str | None], ...]
-
-    def is_of(self, name: str) -> bool:
-        """Tell whether this is an attempt at an eval, or at a case of it, by the id with the case in brackets."""
-        return name == self.eval or (self.case is not None and name == f"{self.eval}[{self.case}]")
+    entries: tuple[tuple[int | None, str | None, str | None], ...]
 
     def reached(self) -> dict[str, tuple[int, bool, bool]]:
         """Return every requirement that decided: its first place, and whether it was unmet or undecided anywhere."""
         found: dict[str, tuple[int, bool, bool]] = {}
-        for order, name, decision, _ in self.entries:
+        for order, name, decision in self.entries:
             if name is not None and decision in _DECIDING:
                 first, unmet, undecided = found.get(name, (order or 0, False, False))
                 now = decision == "unmet", decision == "undecided"
@@ -48,7 +45,18 @@ class _Head(NamedTuple):
         return found
 
 
-_DECIDING = frozenset({"met", "unmet", "undecided"})
+_Check: TypeAlias = tuple[str, str, str | None]
+_DECIDING: Final = frozenset({"met", "unmet", "undecided"})
+_MOST_CHECKS: Final = 5_000
+"""How many matches are kept: some 3 MB."""
+
+
+def _checks(slim: Slim, document: Mapping[str, Any]) -> Iterator[tuple[_Check, Any]]:
+    """Yield the matches of an attempt that decide: eval, requirement and fingerprint, and the spec if it is there."""
+    specs = document.get("matches")
+    for _, name, decision, match in slim.entries:
+        if decision in _DECIDING:
+            yield (str(slim.identity[1]), str(name), match), specs.get(match) if isinstance(specs, dict) else None
 
 
 @final
@@ -60,33 +68,47 @@ class PlainEngine:
         only: Only this eval, by its id, or only one of its cases, by the id with the case in brackets.
     """
 
-    __slots__ = ("_heads", "_shared", "_specs")
+    __slots__ = ("_checks", "_heads", "_only", "_shared", "_source")
 
     def __init__(self, source: RunSource, *, only: str | None = None) -> None:
+        self._source = source
+        self._only = only
         self._shared: dict[Any, Any] = {}
-        self._specs: dict[str, Any] = {}
+        self._checks: dict[_Check, Any] | None = {}
         heads: list[_Head] = []
         for line, raw in source.lines():
             try:
-                head = self._head(line, parse(raw))
+                document = parse(raw)
             except Damaged as error:
                 warn(line, error)
                 continue
-            if only is None or head.is_of(only):
-                heads.append(head)
+            slim = slim_attempt(document)
+            if self._is_asked(slim):
+                heads.append(self._head(line, slim, document))
+                self._keep(slim, document)
         order = plan_order(source.header())
         heads.sort(key=lambda head: order(head.eval, head.case, head.agent, head.attempt))
         self._heads = heads
         self._shared.clear()
 
-    def _head(self, line: Line, document: Mapping[str, Any]) -> _Head:
-        identity, attempt, entries = slim_attempt(document)
+    def _is_asked(self, slim: Slim) -> bool:
+        eval_id, case = slim.identity[1:3]
+        return self._only in (None, eval_id) or (case is not None and self._only == f"{eval_id}[{case}]")
+
+    def _keep(self, slim: Slim, document: Mapping[str, Any]) -> None:
+        """Keep the matches that decide, unless an eval has one for each of its many cases."""
+        if self._checks is not None:
+            for key, spec in _checks(slim, document):
+                if self._checks.get(key) is None:
+                    self._checks[key] = spec
+            if len(self._checks) > _MOST_CHECKS:
+                self._checks = None
+
+    def _head(self, line: Line, slim: Slim, document: Mapping[str, Any]) -> _Head:
+        identity, attempt, entries = slim
         one = self._one
-        attempt_id, eval_id, case, agent, style, status, score = map(one, identity)
-        specs = document.get("matches")
-        if isinstance(specs, dict):
-            for fingerprint in specs.keys() - self._specs.keys():
-                self._specs[fingerprint] = specs[fingerprint]
+        attempt_id = str(identity[0])
+        eval_id, case, agent, style, status, score = map(one, identity[1:])
         duration = document.get("duration")
         return _Head(
             line,
@@ -98,10 +120,11 @@ class PlainEngine:
             style,
             status,
             score,
+            one(text_of(document.get("reason"))),
             one(used_by(document.get("sessions"))),
             float(duration) if isinstance(duration, int | float) and isfinite(duration) else 0.0,
             bool(document.get("tries")),
-            one(tuple(map(one, entries))),
+            one(tuple([one(entry[:3]) for entry in entries])),
         )
 
     def _one(self, value: Any) -> Any:
@@ -141,19 +164,24 @@ class PlainEngine:
         """Return where the assertions that fit stand: the attempt's line and the place in its list."""
         found: list[tuple[Line, int]] = []
         for head in self._heads:
-            for place, (_, name, decided, _) in enumerate(head.entries):
+            for place, (_, name, decided) in enumerate(head.entries):
                 if limit is not None and len(found) >= limit:
                     return found
                 if decision in (None, decided) and requirement in (None, name):
                     found.append((head.line, place))
         return found
 
-    def counts(self) -> Iterable[tuple[str, str | None, str, str, str, int]]:
-        """Return how many attempts there are of each eval, case, agent, style and status."""
-        found = Counter(
-            (head.eval, head.case, head.agent or "", head.style or "pass", head.status) for head in self._heads
+    def counts(self) -> Iterable[Tally]:
+        """Return what became of pass-style cases' attempts, of those that came out alike together."""
+        found: dict[tuple[str, str | None, str], Counter[str]] = {}
+        for head in self._heads:
+            if head.style != "score":
+                found.setdefault((head.eval, head.case, head.agent or ""), Counter())[head.status] += 1
+        alike = Counter(
+            Tally(eval_id, agent, got["passed"], got["failed"], got["errored"])
+            for (eval_id, _, agent), got in found.items()
         )
-        return [(*key, count) for key, count in found.items()]
+        return [tally._replace(number=number) for tally, number in alike.items()]
 
     def statuses(self) -> Mapping[str, int]:
         """Return how many attempts ended with each status."""
@@ -184,14 +212,23 @@ class PlainEngine:
 
     def checks(self) -> Iterator[tuple[str, str, Any]]:
         """Yield every match that decides for a requirement of an eval: eval, requirement, spec."""
-        found = dict.fromkeys(
-            (head.eval, name, match)
-            for head in self._heads
-            for _, name, decision, match in head.entries
-            if decision in _DECIDING
-        )
-        for eval_id, name, match in found:
-            yield eval_id, str(name), self._specs.get(match or "")
+        if self._checks is not None:
+            yield from ((eval_id, name, spec) for (eval_id, name, _), spec in self._checks.items())
+            return
+        # So many matches are read again, one at a time; of those that were said only a number each is kept.
+        seen: set[int] = set()
+        evals = {head.eval for head in self._heads}
+        for _, raw in self._source.lines():
+            try:
+                document = parse(raw)
+            except Damaged:
+                continue
+            slim = slim_attempt(document)
+            if slim.identity[1] in evals and self._is_asked(slim):
+                for key, spec in _checks(slim, document):
+                    if hash(key) not in seen:
+                        seen.add(hash(key))
+                        yield key[0], key[1], spec
 
     def case_tallies(self) -> Iterable[CaseTally]:
         """Return what became of each case's attempts by each agent."""
@@ -203,6 +240,14 @@ class PlainEngine:
             style = next((head.style for head in heads if head.style is not None), "pass")
             counts = (statuses[name] for name in ("passed", "failed", "errored", "skipped", "unrankable"))
             yield case_tally(*key, style, *counts, [head.score or "" for head in heads if head.status == "scored"])
+
+    def outcomes(self) -> Iterable[Outcome]:
+        """Return how each attempt of the pass-style evals ended."""
+        return [
+            Outcome(head.eval, head.case, head.agent or "", head.attempt or 1, head.status)
+            for head in self._heads
+            if head.style != "score"
+        ]
 
     def requirement_tallies(self, requirement: str | None) -> Iterable[RequirementTally]:
         """Return how one requirement, or every one, came out in each case's attempts by each agent."""
@@ -217,6 +262,15 @@ class PlainEngine:
                         sums[place] += one
                     sums[3] += head.status == "errored"
         return [RequirementTally(*key, *sums) for key, sums in found.items()]
+
+    def reasons(self) -> list[tuple[str, str, str, str | None, int]]:
+        """Return of score-style attempts that have no score: eval, agent, status, reason, and how many."""
+        found = Counter(
+            (head.eval, head.agent or "", head.status, head.reason)
+            for head in self._heads
+            if head.style == "score" and head.status in ("errored", "unrankable")
+        )
+        return [(*key, count) for key, count in found.items()]
 
     def retried(self) -> Mapping[str, int]:
         """Return by status how many attempts came to their end only after another try."""

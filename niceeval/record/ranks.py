@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from niceeval.record.read import Record, RunInfo
 
 __all__ = ["Ranked", "rank"]
+
+Reason: TypeAlias = tuple[str, str, str, str | None, int]
 
 
 class Ranked(BaseModel):
@@ -69,53 +71,55 @@ def rank(
     found = read_cases(record, run)
     scoring = [each for each in found.cases if each.tally.style == "score"]
     names = list(dict.fromkeys(each.tally.eval_id for each in scoring)) if by_eval else ["*"] if scoring else []
+    reasons = found.tables.reasons()
     rows: list[Ranked] = []
     for name in names:
         here = [each for each in scoring if name in ("*", each.tally.eval_id)]
-        rows += _places(record, found, name, here, confidence)
+        rows += _places(found, name, here, [each for each in reasons if name in ("*", each[0])], confidence)
     return Rows(rows)
 
 
 def _places(
-    record: "Record", run: RunCases, name: str, cases: Sequence[Planned], confidence: float
+    run: RunCases, name: str, cases: Sequence[Planned], reasons: Sequence[Reason], confidence: float
 ) -> Iterable[Ranked]:
     mine = {agent: [each for each in cases if each.tally.agent == agent] for agent in agents_of(run)}
     means = {agent: _mean(found) for agent, found in mine.items()}
     order = sorted(means, key=lambda agent: (means[agent] is None, -(means[agent] or 0)))
     for agent in order:
         found, mean = mine[agent], means[agent]
-        shares = [sum(each.tally.scores) / len(each.tally.scores) for each in found if each.tally.scores]
-        errored = sum(each.tally.errored + each.missing for each in found)
-        unrankable = sum(each.tally.unrankable for each in found)
+        scored = [each for each in found if each.tally.scores]
+        shares = [sum(each.tally.scores) / len(each.tally.scores) for each in scored]
+        missing = sum(each.missing * each.number for each in found)
         yield Ranked(
             eval_id=name,
             rank=None if mean is None else 1 + sum(other is not None and other > mean for other in means.values()),
             tied=mean is not None and [*means.values()].count(mean) > 1,
             agent=agent,
             mean_score=None if mean is None else float(mean),
-            interval=mean_interval(shares, confidence=confidence),
-            scored=sum(len(each.tally.scores) for each in found),
-            cases=len(shares),
-            unrankable=unrankable,
-            errored=errored,
-            planned=sum(each.planned for each in found),
-            reasons=_reasons(record, run, agent, found) if errored or unrankable else (),
+            interval=mean_interval(shares, confidence=confidence, weights=[each.number for each in scored]),
+            scored=sum(len(each.tally.scores) * each.number for each in found),
+            cases=sum(each.number for each in scored),
+            unrankable=sum(each.tally.unrankable * each.number for each in found),
+            errored=sum(each.tally.errored * each.number for each in found) + missing,
+            planned=sum(each.planned * each.number for each in found),
+            reasons=_reasons([each for each in reasons if each[1] == agent], missing),
         )
 
 
 def _mean(cases: Iterable[Planned]) -> Fraction | None:
     # By their decimal forms, so that 0.1 + 0.2 and 0.3 share a rank.
-    scores = [Fraction(repr(score)) for each in cases for score in each.tally.scores]
-    return sum(scores, Fraction()) / len(scores) if scores else None
+    counted: Counter[float] = Counter()
+    for each in cases:
+        for score in each.tally.scores:
+            counted[score] += each.number
+    total = sum((Fraction(repr(score)) * number for score, number in counted.items()), Fraction())
+    return total / counted.total() if counted else None
 
 
-def _reasons(record: "Record", run: RunCases, agent: str, cases: Sequence[Planned]) -> tuple[tuple[str, int], ...]:
+def _reasons(reasons: Iterable[Reason], missing: int) -> tuple[tuple[str, int], ...]:
     counted: Counter[str] = Counter()
-    for case in cases:
-        if case.tally.errored or case.tally.unrankable:
-            for attempt in record.attempts(run.info, eval=case.name, agent=agent):
-                if attempt.status in ("errored", "unrankable"):
-                    counted[f"{attempt.status}: {attempt.reason or 'no reason is recorded'}"] += 1
-    if missing := sum(each.missing for each in cases):
+    for _, _, status, reason, number in reasons:
+        counted[f"{status}: {reason or 'no reason is recorded'}"] += number
+    if missing:
         counted["left no result"] += missing
     return tuple(counted.most_common())

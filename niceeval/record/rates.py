@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +11,17 @@ from niceeval.record.layout import Header
 from niceeval.record.rows import Rows
 from niceeval.stats import pass_at_k, pass_hat_k, wilson
 
-__all__ = ["PassRates", "Place", "Rate", "Requirement", "Spent", "Tally", "fold_rates"]
+__all__ = [
+    "PassRates",
+    "Place",
+    "Rate",
+    "Requirement",
+    "Spent",
+    "Tally",
+    "fold_places",
+    "fold_rates",
+    "fold_requirement",
+]
 
 
 class _Model(BaseModel):
@@ -123,14 +134,14 @@ class Spent(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What became of one case's attempts by one agent."""
+    """What became of one case's attempts by one agent, or of several cases' that came out alike."""
 
     eval: str
-    case: str | None
     agent: str
     passed: int
     failed: int
     errored: int
+    number: int = 1
 
 
 def fold_rates(header: Header, tallies: Iterable[Tally]) -> PassRates:
@@ -173,9 +184,9 @@ def _place(groups: Mapping[tuple[str, str], list[Tally]], tally: Tally) -> bool:
 
 
 def _rate(eval_id: str, agent: str | None, tallies: Sequence[Tally], planned: int) -> Rate:
-    passed = sum(tally.passed for tally in tallies)
-    decided = passed + sum(tally.failed for tally in tallies)
-    errored = sum(tally.errored for tally in tallies)
+    passed = sum(tally.passed * tally.number for tally in tallies)
+    decided = passed + sum(tally.failed * tally.number for tally in tallies)
+    errored = sum(tally.errored * tally.number for tally in tallies)
     pass_at, pass_hat = ({}, {}) if agent is None else _draws(tallies)
     return Rate(
         eval_id=eval_id,
@@ -196,12 +207,43 @@ def _draws(tallies: Sequence[Tally]) -> tuple[dict[int, float], dict[int, float]
     counts: dict[tuple[int, int], int] = {}
     for tally in tallies:
         key = (tally.passed, tally.passed + tally.failed)
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] = counts.get(key, 0) + tally.number
     most = max((decided for _, decided in counts), default=0)
     pass_at, pass_hat = {}, {}
     for k in range(1, most + 1):
-        able = [(passed, decided, number) for (passed, decided), number in counts.items() if decided >= k]
+        able = [(passed, decided, number) for (passed, decided), number in sorted(counts.items()) if decided >= k]
         cases = sum(number for *_, number in able)
         pass_at[k] = sum((pass_at_k(p, d, k) or 0.0) * number for p, d, number in able) / cases
         pass_hat[k] = sum((pass_hat_k(p, d, k) or 0.0) * number for p, d, number in able) / cases
     return pass_at, pass_hat
+
+
+def fold_requirement(key: str, failed: int, errored: int, reached: int, ran: int) -> Requirement:
+    """Say how a requirement came out, of the attempts that failed it, left it undecided, reached it and ran."""
+    decided = reached - errored
+    rate = (decided - failed) / decided if decided else None
+    return Requirement(key=key, failed=failed, decided=decided, errored=errored, not_reached=ran - reached, rate=rate)
+
+
+def fold_places(scores: Mapping[str, list[tuple[Fraction, int]]], others: Mapping[tuple[str, str], int]) -> list[Place]:
+    """Rank agents by the exact mean of their scores, each with how often it is there."""
+    scored = {agent: sum(count for _, count in mine) for agent, mine in scores.items()}
+    means = {
+        agent: sum((value * count for value, count in mine), Fraction()) / scored[agent] if mine else None
+        for agent, mine in scores.items()
+    }
+    places: list[Place] = []
+    for agent in sorted(scores, key=lambda name: (means[name] is None, -(means[name] or 0))):
+        mean = means[agent]
+        rank = None if mean is None else 1 + sum(1 for other in means.values() if other is not None and other > mean)
+        places.append(
+            Place(
+                rank=rank,
+                agent=agent,
+                mean_score=None if mean is None else float(mean),
+                scored=scored[agent],
+                unrankable=others.get((agent, "unrankable"), 0),
+                errored=others.get((agent, "errored"), 0),
+            )
+        )
+    return places

@@ -7,6 +7,7 @@ from typing import Any, Final, Self, final, get_args
 from niceeval._documents import attempt_from_document
 from niceeval.errors import RecordError
 from niceeval.record.answers import Answers
+from niceeval.record.arguments import most_of, one_of
 from niceeval.record.chain import open_source
 from niceeval.record.export import Format, export_run
 from niceeval.record.find import found_attempt
@@ -18,7 +19,6 @@ from niceeval.record.queries import RunTables
 from niceeval.record.rates import PassRates, Place, Requirement
 from niceeval.record.rows import Rows
 from niceeval.record.sql import SqlTables
-from niceeval.record.tallies import CaseTally, RequirementTally
 from niceeval.results import AssertionResult, AttemptResult, Decision, Verdict
 
 __all__ = ["Record", "RunInfo"]
@@ -117,8 +117,8 @@ class Record(Answers):
             ValueError: `verdict` or `limit` is none that exists.
             RecordError: The run cannot be read.
         """
-        _one_of("verdict", verdict, get_args(Verdict))
-        most, tables = _limit(limit), self._table(run)
+        one_of("verdict", verdict, get_args(Verdict))
+        most, tables = most_of(limit), self._table(run)
         lines = tables.attempts(verdict=verdict, eval_id=eval, agent=agent, limit=most)
         return Rows(Lazy(lines, attempt_builder(tables.source)))
 
@@ -143,8 +143,8 @@ class Record(Answers):
             ValueError: `decision` or `limit` is none that exists.
             RecordError: The run cannot be read.
         """
-        _one_of("decision", decision, get_args(Decision))
-        most, tables = _limit(limit), self._table(run)
+        one_of("decision", decision, get_args(Decision))
+        most, tables = most_of(limit), self._table(run)
         places = tables.assertions(decision=decision, requirement=key, limit=most)
         return Rows(Lazy(places, assertion_builder(tables.source)))
 
@@ -241,23 +241,15 @@ class Record(Answers):
             return [self._folder(run)]
         return list(dict.fromkeys(map(self._folder, run)))
 
-    def case_tallies(self, run: RunInfo | str = "latest", /) -> Sequence[CaseTally]:
-        """Return what became of each case's attempts by each agent; what left no result has no row.
+    def tables(self, run: RunInfo | str = "latest", /) -> RunTables:
+        """Return what counts a run's attempts, which gates, comparisons and ranks start from.
+
+        It is closed with the record, or once several other runs have been asked about.
 
         Raises:
             RecordError: The run cannot be read.
         """
-        return self._table(run).case_tallies()
-
-    def requirement_tallies(
-        self, run: RunInfo | str = "latest", /, *, key: str | None = None
-    ) -> Sequence[RequirementTally]:
-        """Return how one requirement of a run, or every one, came out in each case's attempts by each agent.
-
-        Raises:
-            RecordError: The run cannot be read.
-        """
-        return self._table(run).requirement_tallies(key)
+        return self._table(run)
 
     def _folder(self, run: RunInfo | str) -> Path:
         if isinstance(run, RunInfo):
@@ -285,14 +277,3 @@ class Record(Answers):
         while len(self._tables) > _KEPT:
             self._tables.pop(next(iter(self._tables))).close()
         return loaded
-
-
-def _one_of(name: str, value: str | None, known: Sequence[str]) -> None:
-    if value is not None and value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-
-
-def _limit(limit: int | None) -> int | None:
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-        raise ValueError(f"limit must be a whole number of 0 or more, or None for all, got {limit!r}")
-    return limit

@@ -5,9 +5,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from niceeval.record.compare import pair_shares, sides_of
-from niceeval.record.tallies import Planned, RunCases
-from niceeval.stats import CaseCounts, compare_scores
+from niceeval.record.compare import by_eval, pair_scores, pair_shares
+from niceeval.record.pairs import Pair, Paired
+from niceeval.record.tallies import Planned
+from niceeval.stats import CaseCounts
 from niceeval.stats.gates import GateDecision
 
 __all__ = ["Regression", "regressions"]
@@ -56,37 +57,37 @@ class Regression(BaseModel):
     method: str
 
 
-def regressions(
-    before: RunCases, now: RunCases, agents: Sequence[str], evals: Sequence[str], confidence: float
-) -> Iterable[Regression]:
-    """Hold each agent's pass-style cases, and its scores in each eval, against the same cases of the baseline.
+def regressions(baseline: str, agent: str, paired: Paired, confidence: float) -> Iterable[Regression]:
+    """Hold an agent's pass-style cases, and its scores in each eval, against the same cases of the baseline.
+
+    Args:
+        baseline: The id of the run that is compared with.
+        agent: The agent.
+        paired: The cases of the baseline and those of this run.
+        confidence: How sure a fail has to be, above 0 and below 1.
 
     Raises:
-        RecordError: There is no agent to compare with.
+        ValueError: `confidence` is out of range.
     """
-    for first, second in sides_of(before, now):
-        if second not in agents:
-            continue
-        old = {(each.key, each.tally.style): each for each in before.cases if each.tally.agent == first}
-        mine = [*now.of(second, evals=evals), *now.of(second, style="score", evals=evals)]
-        pairs = [(old[key], each) for each in mine if (key := (each.key, each.tally.style)) in old]
-        passing = [pair for pair in pairs if pair[1].tally.style == "pass"]
-        scoring = [pair for pair in pairs if pair[1].tally.style == "score"]
-        if passing or not scoring:
-            yield _rates(passing, before.id, second, confidence)
-        for name in dict.fromkeys(each.tally.eval_id for _, each in scoring):
-            here = [pair for pair in scoring if pair[1].tally.eval_id == name]
-            yield _scores(here, name, before.id, second, confidence)
+    passing, scoring = ([each for each in paired.pairs if each.style == style] for style in ("pass", "score"))
+    if passing or not scoring:
+        yield _rates(passing, baseline, agent, confidence)
+    for name, here in by_eval(scoring).items():
+        yield _scores(here, name, baseline, agent, confidence)
 
 
-def _rates(pairs: Sequence[tuple[Planned, Planned]], baseline: str, agent: str, confidence: float) -> Regression:
-    counts = [(a.counts, b.counts) for a, b in pairs]
+def _rates(pairs: Sequence[Pair], baseline: str, agent: str, confidence: float) -> Regression:
+    counts = [(each.first.counts, each.second.counts, each.number) for each in pairs]
     known = pair_shares(counts, confidence)
-    undecided = sum(bool(a.undecided or b.undecided) for a, b in counts)
+    undecided = sum(number for a, b, number in counts if a.undecided or b.undecided)
     right = wrong = known
     if undecided:
-        right = pair_shares([(_settled(a, passes=False), _settled(b, passes=True)) for a, b in counts], confidence)
-        wrong = pair_shares([(_settled(a, passes=True), _settled(b, passes=False)) for a, b in counts], confidence)
+        right = pair_shares(
+            [(_settled(a, passes=False), _settled(b, passes=True), n) for a, b, n in counts], confidence
+        )
+        wrong = pair_shares(
+            [(_settled(a, passes=True), _settled(b, passes=False), n) for a, b, n in counts], confidence
+        )
     most = 1 - confidence
     decision: GateDecision = "inconclusive"
     if known.pairs and known.p_worse <= most and right.p_worse <= most:
@@ -117,26 +118,22 @@ def _settled(counts: CaseCounts, *, passes: bool) -> CaseCounts:
     return CaseCounts(passed + undecided, failed) if passes else CaseCounts(passed, failed + undecided)
 
 
-def _scores(
-    pairs: Sequence[tuple[Planned, Planned]], name: str, baseline: str, agent: str, confidence: float
-) -> Regression:
-    decided = [(a.tally.scores, b.tally.scores) for a, b in pairs if a.tally.scores and b.tally.scores]
-    before, now = ([sum(pair[side]) / len(pair[side]) for pair in decided] for side in (0, 1))
+def _scores(pairs: Sequence[Pair], name: str, baseline: str, agent: str, confidence: float) -> Regression:
     # One-sided at the confidence is the upper end of the two-sided interval at twice the error.
-    test = compare_scores(before, now, confidence=max(2 * confidence - 1, 1e-6))
+    test = pair_scores(pairs, max(2 * confidence - 1, 1e-6))
     below = test.interval is None or test.interval[1] < 0
     significant = test.p_worse <= 1 - confidence and below
-    shown = compare_scores(before, now, confidence=confidence)
+    shown = pair_scores(pairs, confidence)
     return Regression(
         name=name,
         agent=agent,
         baseline=baseline,
-        decision="inconclusive" if not decided else "fail" if significant else "pass",
+        decision="inconclusive" if not test.pairs else "fail" if significant else "pass",
         confidence=confidence,
         pairs=test.pairs,
         worse=test.worse,
         better=test.better,
-        undecided=sum(_open(a) or _open(b) for a, b in pairs),
+        undecided=sum(each.number for each in pairs if _open(each.first) or _open(each.second)),
         difference=test.difference,
         interval=shown.interval,
         p_worse=test.p_worse,

@@ -95,7 +95,7 @@ class RunResult:
 
     def _counted(self) -> tuple[Mapping[str, int], PassRates]:
         if self._counts is None:
-            tables = RunTables(self._source)
+            tables = RunTables(self._source, once=True)
             try:
                 self._counts = tables.statuses(), tables.pass_rates()
             finally:

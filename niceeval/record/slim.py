@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from niceeval.record.lines import plain
 
-__all__ = ["ENTRY_TYPES", "HEAD_TYPES", "Slim", "Used", "slim_attempt", "slim_line", "sql_type", "used_by"]
+__all__ = ["ENTRY_TYPES", "HEAD_TYPES", "Slim", "Used", "slim_attempt", "slim_line", "sql_type", "text_of", "used_by"]
 
 HEAD_TYPES: Final[Mapping[str, Any]] = {
     "id": "JSON",
@@ -96,7 +96,7 @@ def slim_attempt(document: Mapping[str, Any]) -> Slim:
     """Return what the fixed queries need of an attempt, as the index's columns would hold it."""
     entries = document.get("assertions")
     return Slim(
-        tuple([_text(document.get(name)) for name in ("id", "eval", "case", "agent", "style", "status", "score")]),
+        tuple([text_of(document.get(name)) for name in ("id", "eval", "case", "agent", "style", "status", "score")]),
         _whole(document.get("attempt")),
         [_entry(entry) for entry in entries] if isinstance(entries, list) else [],
     )
@@ -153,10 +153,11 @@ def _entry(entry: Any) -> tuple[int | None, str | None, str | None, str | None]:
     if not isinstance(entry, dict):
         return None, None, None, None
     get = entry.get
-    return _whole(get("order")), _text(get("requirement")), _text(get("decision")), _text(get("match"))
+    return _whole(get("order")), text_of(get("requirement")), text_of(get("decision")), text_of(get("match"))
 
 
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """Return a value as a column of texts would hold it."""
     if isinstance(value, str):
         return value if value.isascii() else plain(value)
     return None if value is None else _written(value)

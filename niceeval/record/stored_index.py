@@ -2,6 +2,8 @@
 
 <run>/index/<digest>/
     attempts.parquet, assertions.parquet, plan.parquet, matches.parquet
+    cases.parquet         what became of each planned case, counted
+    met.parquet           how each requirement came out in each case
     index.json            the digests of those, the files that were read, and the lines that were left out
 
 The digest in the folder's name is one of the names, sizes and times of all files that were read and of the index's own
@@ -26,9 +28,9 @@ from niceeval.record.lines import FolderSource, Line, RunSource
 
 __all__ = ["FORMAT", "PARTS", "StoredIndex", "index_folder", "publish", "run_folder_of"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the tables; another one is not read."""
-PARTS: Final = ("attempts", "assertions", "plan", "matches")
+PARTS: Final = ("attempts", "assertions", "plan", "cases", "met", "matches")
 _SAID: Final = "index.json"
 _ABANDONED: Final = 3600
 """Seconds after which nobody is writing any more."""

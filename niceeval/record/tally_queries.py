@@ -7,7 +7,7 @@ from typing import Final
 
 from niceeval.record.tallies import CaseTally
 
-__all__ = ["CASE_TALLIES", "REQUIREMENT_TALLIES", "case_tally", "exact_score"]
+__all__ = ["CASE_TALLIES", "OUTCOMES", "REQUIREMENT_TALLIES", "case_tally", "exact_score"]
 
 CASE_TALLIES: Final = """
     SELECT eval, "case", coalesce(agent, '') AS agent, coalesce(any_value(style), 'pass'),
@@ -15,6 +15,11 @@ CASE_TALLIES: Final = """
            count(*) FILTER (status = 'errored'), count(*) FILTER (status = 'skipped'),
            count(*) FILTER (status = 'unrankable'), list(coalesce(score, '')) FILTER (status = 'scored')
     FROM attempts GROUP BY eval, "case", coalesce(agent, '')
+"""
+
+OUTCOMES: Final = """
+    SELECT eval, "case", coalesce(agent, ''), coalesce(attempt, 1), status
+    FROM attempts WHERE coalesce(style, 'pass') <> 'score'
 """
 
 REQUIREMENT_TALLIES: Final = """
@@ -38,7 +43,7 @@ def case_tally(eval_id: str, case: str | None, agent: str, style: str, *counts: 
     """Make a row of `CASE_TALLIES` a model."""
     passed, failed, errored, skipped, unrankable, given = counts
     scores = [exact_score(score) for score in given] if isinstance(given, list) else []
-    known = tuple(float(score) for score in scores if score is not None)
+    known = tuple(sorted(float(score) for score in scores if score is not None))
     # As in the ranking: a score that is no number is none.
     incomplete = len(scores) - len(known)
     numbers = [each if isinstance(each, int) else 0 for each in (passed, failed, errored, skipped, unrankable)]

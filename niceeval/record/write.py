@@ -1,5 +1,6 @@
 """Writing a run: the plan first, then one line per finished attempt, then the seal."""
 
+import contextlib
 import errno
 import gzip
 import hashlib
@@ -7,7 +8,7 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,6 +21,7 @@ from niceeval.record.layout import (
     STAGING,
     Header,
     RunStatus,
+    Settled,
     blob_path,
     new_run_id,
     read_header,
@@ -39,7 +41,7 @@ class RunWriter:
     A line that `append` has returned from survives the death of the process at any later instant.
     """
 
-    __slots__ = ("_document", "_fd", "_lock", "_owner", "_torn", "folder", "path")
+    __slots__ = ("_document", "_fd", "_lock", "_owner", "_size", "_torn", "folder", "path")
 
     def __init__(self, folder: Path, document: Mapping[str, Any], *, owner: bool) -> None:
         self.folder = folder
@@ -48,6 +50,8 @@ class RunWriter:
         self._owner = owner
         self._lock = threading.Lock()
         self._torn = False
+        # Of a file that nobody else writes to.
+        self._size = 0
         try:
             self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | _BINARY, 0o644)
         except OSError as error:
@@ -139,7 +143,7 @@ class RunWriter:
                 raise RecordError(f"the run {self.folder} is sealed and takes no more attempts; start a new run")
             if self._torn:
                 data = b"\n" + data
-            start, written = os.fstat(self._fd).st_size, 0
+            start, written = self._size, 0
             try:
                 while written < len(data):
                     written += os.write(self._fd, data[written:])
@@ -149,6 +153,7 @@ class RunWriter:
                 if isinstance(error, OSError):
                     raise _failure("write to", self.path, error) from error
                 raise
+            self._size = start + written
             self._torn = False
 
     def _cut_back(self, start: int) -> None:
@@ -158,6 +163,12 @@ class RunWriter:
                 os.ftruncate(self._fd, start)
         except OSError:
             self._torn = True
+            with contextlib.suppress(OSError):
+                self._size = os.fstat(self._fd).st_size
+
+    def note_settled(self, settled: Sequence[Settled]) -> None:
+        """Keep until the seal which evals were repeated no longer since their rate was decided."""
+        self._document = {**self._document, "settled": [each.as_document() for each in settled]}
 
     def seal(self, status: RunStatus = "sealed", *, stopped: str | None = None) -> None:
         """Close the file; the process that created the run also writes its final status.
@@ -228,6 +239,10 @@ class MemoryWriter:
             raise RecordError(f"the run {self.id} in memory is {self.status} and takes no more attempts")
         self.lines.append(line)
 
+    def note_settled(self, settled: Sequence[Settled]) -> None:
+        """Keep which evals were repeated no longer since their rate was decided."""
+        self._document["settled"] = [each.as_document() for each in settled]
+
     def seal(self, status: RunStatus = "sealed", *, stopped: str | None = None) -> None:
         """Set the final status, and why the run stopped before its plan's end, if it did."""
         self.status = status
@@ -253,7 +268,7 @@ def _document(run_id: str, started: datetime, header: Mapping[str, Any]) -> dict
 
 def _without_secrets(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the plan without what has become known as a secret since it was written."""
-    plan = {name: document[name] for name in ("agents", "evals", "experiments") if name in document}
+    plan = {name: document[name] for name in ("agents", "evals", "experiments", "settled") if name in document}
     return {**document, **current_redactor().redact_tree(plan)[0]}
 
 

@@ -1,15 +1,28 @@
 """What every report reads of a run, and the plain words for one failed or undecided check."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
 from niceeval._reading import spec_text, where
 from niceeval.record.layout import Header
+from niceeval.record.rate_conditions import RateCondition
 from niceeval.record.rates import PassRates, Place, Requirement
 from niceeval.results import AssertionResult, AttemptResult
+from niceeval.stats.digits import bound
 
-__all__ = ["Contents", "attempt_name", "check_lines", "counts_text", "not_run", "rate_text", "score_text"]
+__all__ = [
+    "Contents",
+    "asked_counts",
+    "asked_text",
+    "attempt_name",
+    "check_lines",
+    "counts_text",
+    "not_run",
+    "rate_text",
+    "score_text",
+]
 
 _ORDER: Final = ("failed", "errored", "unrankable", "skipped", "passed", "scored")
 
@@ -38,11 +51,22 @@ class Contents(Protocol):
         """How every requirement came out."""
 
     @property
+    def asked(self) -> Sequence[RateCondition]:
+        """What became of the evals that ask for a rate, for each agent."""
+
+    @property
+    def alone(self) -> Mapping[str, int]:
+        """How many attempts ended with each status, of those that are judged each by itself."""
+
+    @property
     def ranking(self) -> Sequence[Place]:
         """The agents by their scores."""
 
-    def attempts(self, *statuses: str) -> Iterator[AttemptResult]:
-        """Yield the attempts with one of these statuses, or all, in the plan's order."""
+    def attempts(self, *statuses: str, rated: bool | None = None) -> Iterator[AttemptResult]:
+        """Yield the attempts with one of these statuses, or all, in the plan's order.
+
+        With `rated`, only those of evals that ask for a rate, or only those of the others.
+        """
 
 
 def counts_text(contents: Contents) -> str:
@@ -52,7 +76,33 @@ def counts_text(contents: Contents) -> str:
     missing = not_run(contents)
     if missing:
         parts.append(f"{missing:,} not run")
-    return ", ".join(parts) or "no attempt has ended"
+    answers = asked_counts(contents.asked)
+    return (", ".join(parts) or "no attempt has ended") + (f"; asked rates: {answers}" if answers else "")
+
+
+def asked_counts(asked: Sequence[RateCondition]) -> str:
+    """Count the answers for evals that ask for a rate, the worst first; nothing where there are none."""
+    found = Counter(each.decision for each in asked)
+    return ", ".join(f"{found[word]:,} {word}" for word in ("fail", "inconclusive", "pass") if found[word])
+
+
+def asked_text(each: RateCondition) -> str:
+    """Say in one line what became of an eval that asks for a rate, with the arithmetic."""
+    rounds = "" if each.rounds is None else f" in {each.rounds} {'round' if each.rounds == 1 else 'rounds'}"
+    parts = [f"{each.passed}/{each.decided} passed{rounds}, {each.min_rate:g} asked: {each.decision}"]
+    if each.rate is not None:
+        parts[0] += f", {bound(each.low, each.min_rate)} to {bound(each.high, each.min_rate)}"
+    if each.errored:
+        left = f", {each.missing} of them not run" if each.missing else ""
+        parts.append(f"{each.errored} undecided{left}")
+    if each.decision == "inconclusive" and each.rate is not None:
+        if each.needed is None:
+            parts.append("no number of attempts at this rate would decide")
+        elif each.needed <= each.decided:
+            parts.append("without the undecided ones, these would decide")
+        else:
+            parts.append(f"about {each.needed:,} attempts would decide")
+    return "; ".join(parts)
 
 
 def not_run(contents: Contents) -> int:

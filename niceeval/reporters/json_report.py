@@ -39,12 +39,14 @@ def _document(contents: Contents) -> dict[str, Any]:
             "experiments": [{"name": each.name, **each.settings} for each in header.experiments],
             "attempts": header.attempts,
             "planned": header.planned(),
+            "sequential": header.sequential,
         },
         "counts": dict(sorted(contents.statuses.items())),
         "rates": {
             "overall": rates.overall.model_dump(mode="json"),
             "evals": rates.evals.to_dicts(),
         },
+        "asked": [each.model_dump(mode="json") for each in contents.asked],
         "requirements": [each.model_dump(mode="json") for each in contents.requirements],
         "ranking": [each.model_dump(mode="json") for each in contents.ranking],
     }

@@ -2,18 +2,21 @@
 
 The elements are those that Jenkins, GitLab and GitHub actions read: a suite for each eval, `failure` for failed,
 `error` for errored and unrankable, `skipped` for skipped, and properties with scores. Planned attempts that did not run
-are errors too, so that a run that broke off is green nowhere.
+are errors too, so that a run that broke off is green nowhere. Attempts at an eval that asks for a rate have no mark;
+one more case for each agent says whether the rate is reached.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from niceeval.record.layout import Header
-from niceeval.reporters.base import Contents, check_lines, not_run, score_text
+from niceeval.record.lines import plain
+from niceeval.record.rate_conditions import RateCondition, rated_evals
+from niceeval.reporters.base import Contents, asked_text, attempt_name, check_lines, not_run, score_text
 from niceeval.results import AttemptResult
 
 __all__ = ["junit_parts", "xml_text"]
@@ -26,6 +29,8 @@ _ANSI: Final = re.compile(
 # What XML 1.0 has no character for (production 2, Char).
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _KINDS: Final = {"failed": "failure", "errored": "error", "unrankable": "error", "skipped": "skipped"}
+_ANSWERS: Final = {"fail": "failure", "inconclusive": "error"}
+_MOST_SHOWN: Final = 5
 _COUNTED: Final = ("failure", "error", "skipped")
 
 
@@ -46,10 +51,15 @@ def _escaped(found: re.Match[str]) -> str:
 def junit_parts(contents: Contents) -> Iterator[str]:
     """Yield the report piece by piece; the totals come first, so that all suites are made before."""
     header = contents.header
-    suites = [
-        _suite(eval_id, list(attempts), header)
-        for eval_id, attempts in groupby(contents.attempts(), lambda attempt: attempt.eval_id)
-    ]
+    rates: dict[str, list[RateCondition]] = {eval_id: [] for eval_id in rated_evals(header)}
+    for each in contents.asked:
+        rates[each.name].append(each)
+    without_attempts = dict(rates)
+    suites = []
+    for eval_id, attempts in groupby(contents.attempts(), lambda attempt: attempt.eval_id):
+        suites.append(_suite(eval_id, list(attempts), header, rates.get(plain(eval_id))))
+        without_attempts.pop(plain(eval_id), None)
+    suites += [_suite(eval_id, [], header, asked) for eval_id, asked in without_attempts.items() if asked]
     missing = not_run(contents)
     if missing:
         suites.append(_missing(contents, missing))
@@ -62,14 +72,21 @@ def junit_parts(contents: Contents) -> Iterator[str]:
     yield "</testsuites>\n"
 
 
-def _suite(eval_id: str, attempts: list[AttemptResult], header: Header) -> tuple[Counter[str], float, str]:
+def _suite(
+    eval_id: str, attempts: list[AttemptResult], header: Header, rates: Sequence[RateCondition] | None
+) -> tuple[Counter[str], float, str]:
+    """Return a suite with its counts and seconds; with `rates`, these are judged and not the attempts."""
     taken: Counter[str] = Counter()
     cases: list[str] = []
     counts: Counter[str] = Counter()
     for attempt in attempts:
-        counts["tests"] += 1
-        counts[_KINDS.get(attempt.status, "good")] += 1
-        cases.append(_case(attempt, _name(attempt, header, taken)))
+        kind = _KINDS.get(attempt.status, "good")
+        judged = rates is None or kind == "skipped"
+        counts.update(["tests", kind if judged else "good"])
+        cases.append(_case(attempt, _name(attempt, header, taken), judged=judged))
+    for each in rates or ():
+        counts.update(["tests", _ANSWERS.get(each.decision, "good")])
+        cases.append(_rate_case(each, attempts, header))
     seconds = sum(attempt.duration for attempt in attempts)
     fixed = {"name": eval_id, **_totals(counts), "time": f"{seconds:.3f}"}
     first = min((attempt.started for attempt in attempts if attempt.started), default=None)
@@ -96,7 +113,29 @@ def _name(attempt: AttemptResult, header: Header, taken: Counter[str]) -> str:
     return shown if taken[shown] == 1 else f"{shown} #{taken[shown]}"
 
 
-def _case(attempt: AttemptResult, name: str) -> str:
+def _rate_case(rate: RateCondition, attempts: Sequence[AttemptResult], header: Header) -> str:
+    """Return the case that says whether an eval reaches its rate, with the first attempts that failed it."""
+    by = f" by {rate.agent}" if len(header.agents) > 1 and rate.agent else ""
+    fixed = {"classname": rate.name, "name": f"rate of at least {rate.min_rate:g}{by}", "time": "0.000"}
+    kind = _ANSWERS.get(rate.decision)
+    inner = ""
+    if kind is not None:
+        mine = [each for each in attempts if plain(each.agent) == rate.agent and each.status in ("failed", "errored")]
+        lines = [asked_text(rate)]
+        for attempt in mine[:_MOST_SHOWN]:
+            entries = [*attempt.failures, *attempt.undecided]
+            lines += ["", f"{attempt_name(attempt, header)}: {attempt.status}"]
+            lines += [line for entry in entries for line in check_lines(entry)] or [attempt.reason or ""]
+        source = next((entry.source for each in mine for entry in each.failures), None)
+        if source is not None:
+            fixed |= {"file": source.file, "line": str(source.line)}
+        message = {"message": asked_text(rate), "type": f"rate {rate.decision}"}
+        inner = f"<{kind}{_attributes(message)}>{_escape(chr(10).join(lines))}</{kind}>\n"
+    shown = _properties({"passed": str(rate.passed), "decided": str(rate.decided), "undecided": str(rate.errored)})
+    return f"<testcase{_attributes(fixed)}>\n{shown}{inner}</testcase>\n"
+
+
+def _case(attempt: AttemptResult, name: str, *, judged: bool) -> str:
     fixed = {"classname": attempt.eval_id, "name": name, "time": f"{attempt.duration:.3f}"}
     source = next((entry.source for entry in (*attempt.failures, *attempt.assertions)), None)
     if source is not None:
@@ -107,7 +146,9 @@ def _case(attempt: AttemptResult, name: str) -> str:
         "partial_score": None if attempt.partial_score is None else score_text(attempt.partial_score),
         "tries": str(len(attempt.tries) + 1) if attempt.tries else None,
     }
-    inner = _properties({key: value for key, value in said.items() if value is not None}) + _outcome(attempt)
+    said["status"] = None if judged else attempt.status
+    inner = _properties({key: value for key, value in said.items() if value is not None})
+    inner += _outcome(attempt) if judged else ""
     return f"<testcase{_attributes(fixed)}>\n{inner}</testcase>\n"
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from niceeval.reporters.base import Contents, attempt_name, check_lines, counts_text, not_run, rate_text, score_text
 from niceeval.reporters.junit import xml_text
 from niceeval.results import AttemptResult
+from niceeval.stats.digits import bound
 
 __all__ = ["markdown_lines"]
 
@@ -38,14 +39,20 @@ def _pieces(contents: Contents) -> Iterator[str]:
     header = contents.header
     yield f"### NiceEval: {counts_text(contents)}\n\n"
     agents = f", agents {', '.join(map(_code, header.agents))}" if header.agents else ""
-    yield f"Run {_code(header.id)}{agents}, {header.planned():,} planned attempts.\n"
+    most = "at most " if header.sequential else ""
+    yield f"Run {_code(header.id)}{agents}, {most}{header.planned():,} planned attempts.\n"
     if not_run(contents):
         yield f"\n**Not everything ran:** {_code(header.stopped or f'the run is {header.status}')}\n"
     yield from _rates(contents)
+    yield from _asked(contents)
     yield from _requirements(contents)
     yield from _ranking(contents)
-    yield from _attempts(contents, "failed")
-    yield from _attempts(contents, "errored", "unrankable")
+    alone = contents.alone.get("failed", 0)
+    yield from _attempts(contents, "failed", total=alone, rated=False)
+    counted = contents.statuses.get("failed", 0) - alone
+    yield from _attempts(contents, "failed", total=counted, rated=True)
+    broken = sum(contents.statuses.get(status, 0) for status in ("errored", "unrankable"))
+    yield from _attempts(contents, "errored", "unrankable", total=broken)
 
 
 def _rates(contents: Contents) -> Iterator[str]:
@@ -65,6 +72,29 @@ def _rates(contents: Contents) -> Iterator[str]:
         for each in rates
     ]
     yield _table(head, rows, texts=2 if several else 1)
+
+
+def _asked(contents: Contents) -> Iterator[str]:
+    """Evals that ask for a rate, those that do not reach it first."""
+    if not contents.asked:
+        return
+    several = len(contents.header.agents) > 1
+    worst = {"fail": 0, "inconclusive": 1}
+    head = ["judged by its rate", *(["agent"] if several else []), "answer", "asked", "passed / decided", "undecided"]
+    rows = [
+        [
+            _code(each.name),
+            *([_code(each.agent or "-")] if several else []),
+            each.decision if each.decision == "pass" else f"**{each.decision}**",
+            f"{each.min_rate:g}",
+            f"{each.passed} / {each.decided}",
+            str(each.errored),
+            f"{bound(each.low, each.min_rate)} to {bound(each.high, each.min_rate)}",
+            "-" if each.decision != "inconclusive" or each.needed is None else f"{each.needed:,}",
+        ]
+        for each in sorted(contents.asked, key=lambda each: worst.get(each.decision, 2))
+    ]
+    yield _table([*head, "bounds, each at 95 %", "attempts to decide"], rows, texts=3 if several else 2)
 
 
 def _requirements(contents: Contents) -> Iterator[str]:
@@ -105,12 +135,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1
     return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in shown) + more
 
 
-def _attempts(contents: Contents, *statuses: str) -> Iterator[str]:
-    total = sum(contents.statuses.get(status, 0) for status in statuses)
+def _attempts(contents: Contents, *statuses: str, total: int, rated: bool | None = None) -> Iterator[str]:
     if not total:
         return
-    yield f"\n<details><summary>{total:,} {' or '.join(statuses)}</summary>\n\n"
-    for number, attempt in enumerate(contents.attempts(*statuses)):
+    judged = ", judged by their rates" if rated else ""
+    yield f"\n<details><summary>{total:,} {' or '.join(statuses)}{judged}</summary>\n\n"
+    for number, attempt in enumerate(contents.attempts(*statuses, rated=rated)):
         if number == _MOST_BLOCKS:
             yield f"{total - _MOST_BLOCKS:,} more are in the record.\n\n"
             break

@@ -13,7 +13,7 @@ from niceeval.stats.paired import (
     sign_flips,
 )
 from niceeval.stats.power import Needed, cases_needed, gate_power, regression_power
-from niceeval.stats.sequential import SequentialGate, log_evidence
+from niceeval.stats.sequential import SequentialGate, anytime_bounds, log_evidence, needed_in_rounds
 
 __all__ = [
     "CaseCounts",
@@ -21,6 +21,7 @@ __all__ = [
     "PairedTest",
     "RateDecision",
     "SequentialGate",
+    "anytime_bounds",
     "cases_needed",
     "compare_scores",
     "compare_shares",
@@ -32,6 +33,7 @@ __all__ = [
     "mcnemar",
     "mean_interval",
     "needed",
+    "needed_in_rounds",
     "pass_at_k",
     "pass_hat_k",
     "regression_power",

@@ -1,11 +1,11 @@
 """Whether a rate is high enough: pass, fail or inconclusive, at a stated confidence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import attrs
 
-from niceeval.stats._counts import check_counts, check_open, check_rate
+from niceeval.stats._counts import check_counts, check_open, check_rate, numbers
 from niceeval.stats.intervals import exact_bounds
 
 __all__ = ["CaseCounts", "GateDecision", "RateDecision", "decide_rate", "needed"]
@@ -66,7 +66,12 @@ class RateDecision:
 
 
 def decide_rate(
-    cases: Iterable[CaseCounts], min_rate: float, *, confidence: float = 0.95, sampled: bool = True
+    cases: Iterable[CaseCounts],
+    min_rate: float,
+    *,
+    confidence: float = 0.95,
+    sampled: bool = True,
+    weights: Sequence[int] | None = None,
 ) -> RateDecision:
     """Decide whether the true rate reaches `min_rate`.
 
@@ -83,9 +88,10 @@ def decide_rate(
         min_rate: The rate to reach, above 0 and at most 1; no number of passes can show a rate of 1.
         confidence: Above 0 and below 1.
         sampled: Whether the cases stand for others like them, or the rate is about these alone.
+        weights: How many cases each of the counts is of; None for one.
 
     Raises:
-        ValueError: A count is negative, `min_rate` or `confidence` is out of range.
+        ValueError: A count is negative, `min_rate` or `confidence` is out of range, or `weights` has another length.
 
     >>> decide_rate([CaseCounts(1, 0)] * 131 + [CaseCounts(0, 1)] * 19, 0.8).decision
     'pass'
@@ -94,14 +100,16 @@ def decide_rate(
     """
     check_rate(min_rate)
     check_open(confidence=confidence)
-    found = [case for case in cases if any(case)]
-    for case in found:
+    given = list(cases)
+    found = [(case, number) for case, number in zip(given, numbers(given, weights), strict=True) if any(case)]
+    for case, _ in found:
         check_counts(passed=case.passed, failed=case.failed, undecided=case.undecided)
-    passed, failed, undecided = (sum(column) for column in zip(*found, strict=True)) if found else (0, 0, 0)
+    passed, failed, undecided = (sum(case[place] * number for case, number in found) for place in range(3))
+    number_of_cases = sum(number for _, number in found)
     decided, total = passed + failed, passed + failed + undecided
     # A single case stands for no others, whatever is said of it.
-    stands = sampled and len(found) > 1
-    effective = total * total / sum(sum(case) ** 2 for case in found) if stands else float(total)
+    stands = sampled and number_of_cases > 1
+    effective = total * total / sum(number * sum(case) ** 2 for case, number in found) if stands else float(total)
     scale = effective / total if total else 1.0
     low, high = exact_bounds(passed * scale, effective, undecided=undecided * scale, confidence=confidence)
     rate = passed / decided if decided else None
@@ -117,7 +125,7 @@ def decide_rate(
         passed=passed,
         decided=decided,
         undecided=undecided,
-        cases=len(found),
+        cases=number_of_cases,
         rate=rate,
         low=low,
         high=high,

@@ -1,14 +1,16 @@
 """Two versions on the same cases: what differs between them, and whether that can be chance."""
 
 import warnings
-from collections.abc import Sequence
-from math import sqrt
-from statistics import NormalDist, fmean, stdev
+from collections.abc import Mapping, Sequence
+from math import fsum, sqrt
+from statistics import NormalDist
 from typing import Final
 
 import attrs
 
 from niceeval.stats._counts import check_counts, check_open
+from niceeval.stats._grouped import grouped, mean, total
+from niceeval.stats.flips import sign_flips
 from niceeval.stats.relabel import relabelled
 
 __all__ = [
@@ -54,7 +56,11 @@ class PairedTest:
 
 
 def compare_shares(
-    first: Sequence[tuple[int, int]], second: Sequence[tuple[int, int]], *, confidence: float = 0.95
+    first: Sequence[tuple[int, int]],
+    second: Sequence[tuple[int, int]],
+    *,
+    confidence: float = 0.95,
+    weights: Sequence[int] | None = None,
 ) -> PairedTest:
     """Compare the shares of attempts that passed, case by case.
 
@@ -66,59 +72,70 @@ def compare_shares(
         first: Passed and decided attempts of each case in the first version, at least one decided.
         second: Those of the same cases in the second one.
         confidence: That of the interval.
+        weights: How many cases each place stands for; None for one.
 
     Raises:
-        ValueError: The two do not have the same length, or `confidence` is out of range.
+        ValueError: The lengths differ, or `confidence` is out of range.
 
     >>> test = compare_shares([(1, 1)] * 20, [(1, 1)] * 12 + [(0, 1)] * 8)
     >>> test.worse, test.better, round(test.p_worse, 4)
     (8, 0, 0.0039)
     """
-    differences = [p2 / n2 - p1 / n1 for (p1, n1), (p2, n2) in zip(first, second, strict=True)]
-    worse, better = sum(each < 0 for each in differences), sum(each > 0 for each in differences)
-    numbers = [(a[1], b[1]) for a, b in zip(first, second, strict=True)]
-    if all(pair == (1, 1) for pair in numbers):
+    differences = grouped([p2 / n2 - p1 / n1 for (p1, n1), (p2, n2) in zip(first, second, strict=True)], weights)
+    values, counts = list(differences), list(differences.values())
+    worse, better = _below_and_above(differences)
+    attempts = [(a[1], b[1]) for a, b in zip(first, second, strict=True)]
+    if all(pair == (1, 1) for pair in attempts):
         method, (p_worse, p_differs) = "exact McNemar test", mcnemar(worse, better)
     else:
-        method, (p_worse, p_differs) = "sign-flip permutation test", sign_flips(differences)
-    if any(a != b for a, b in numbers):
-        method, drawn = "sign-flip and relabelling permutation tests", relabelled(first, second)
+        method, (p_worse, p_differs) = "sign-flip permutation test", sign_flips(values, weights=counts)
+    if any(a != b for a, b in attempts):
+        method, drawn = "sign-flip and relabelling permutation tests", relabelled(first, second, weights=weights)
         p_worse, p_differs = max(p_worse, drawn[0]), max(p_differs, drawn[1])
     return PairedTest(
-        pairs=len(differences),
+        pairs=sum(counts),
         worse=worse,
         better=better,
-        difference=fmean(differences) if differences else None,
-        interval=difference_interval(differences, confidence=confidence),
+        difference=mean(differences) if differences else None,
+        interval=difference_interval(values, confidence=confidence, weights=counts),
         p_worse=p_worse,
         p_differs=p_differs,
         method=method,
     )
 
 
-def compare_scores(first: Sequence[float], second: Sequence[float], *, confidence: float = 0.95) -> PairedTest:
+def compare_scores(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    weights: Sequence[int] | None = None,
+) -> PairedTest:
     """Compare mean scores, case by case: a bootstrap interval of the mean difference, and a sign-flip test.
 
     Args:
         first: The mean score of each case in the first version.
         second: That of the same cases in the second one.
         confidence: That of the interval.
+        weights: How many cases each place stands for; None for one.
 
     Raises:
-        ValueError: The two do not have the same length, or `confidence` is out of range.
+        ValueError: The lengths differ, or `confidence` is out of range.
 
     >>> test = compare_scores([3, 4, 5, 4, 3, 5], [2, 3, 3, 3, 3, 4])
     >>> test.difference, test.interval[1] < 0, round(test.p_worse, 3)
     (-1.0, True, 0.031)
     """
-    differences = [after - before for before, after in zip(first, second, strict=True)]
-    p_worse, p_differs = sign_flips(differences)
+    differences = grouped([after - before for before, after in zip(first, second, strict=True)], weights)
+    values, counts = list(differences), list(differences.values())
+    p_worse, p_differs = sign_flips(values, weights=counts)
+    worse, better = _below_and_above(differences)
     return PairedTest(
-        pairs=len(differences),
-        worse=sum(each < 0 for each in differences),
-        better=sum(each > 0 for each in differences),
-        difference=fmean(differences) if differences else None,
-        interval=mean_interval(differences, confidence=confidence),
+        pairs=sum(counts),
+        worse=worse,
+        better=better,
+        difference=mean(differences) if differences else None,
+        interval=mean_interval(values, confidence=confidence, weights=counts),
         p_worse=p_worse,
         p_differs=p_differs,
         method="sign-flip permutation test, bootstrap interval",
@@ -149,51 +166,9 @@ def mcnemar(worse: int, better: int) -> tuple[float, float]:
     return float(one_sided), float(binomtest(worse, worse + better).pvalue)
 
 
-def sign_flips(differences: Sequence[float]) -> tuple[float, float]:
-    """Return the chances of a sum so far to the worse, and so far from 0, if each difference could have either sign.
-
-    All signs are tried where there are few differences, else 9,999 drawn with a fixed seed; of more than 2,000 the sum
-    is taken to be normal.
-
-    Source: R. A. Fisher, The Design of Experiments (1935), section 21; scipy's `permutation_test`.
-
-    Args:
-        differences: Second less first, per case.
-
-    >>> sign_flips([-0.5, -0.25, -0.25, -0.5, -1.0])
-    (0.03125, 0.0625)
-    """
-    moved = [each for each in differences if each]
-    if not moved:
-        return 1.0, 1.0
-    if len(moved) > _LARGE:
-        # What the signs alone make of the sum: mean 0, and the sum of squares as variance.
-        distance = sum(moved) / sqrt(sum(each * each for each in moved))
-        return NormalDist().cdf(distance), 2 * NormalDist().cdf(-abs(distance))
-    import numpy as np
-    from scipy.stats import permutation_test
-
-    def total(sample: "np.ndarray", axis: int = -1) -> "np.ndarray":
-        return np.asarray(np.sum(sample, axis=axis))
-
-    chances = [
-        permutation_test(
-            # It takes two numbers at least; a zero changes no sum, whatever its sign.
-            (moved if len(moved) > 1 else [*moved, 0.0],),
-            total,
-            permutation_type="samples",
-            vectorized=True,
-            n_resamples=_RESAMPLES,
-            batch=500,
-            alternative=side,
-            random_state=np.random.default_rng(_SEED),
-        ).pvalue
-        for side in ("less", "two-sided")
-    ]
-    return float(chances[0]), min(1.0, float(chances[1]))
-
-
-def difference_interval(differences: Sequence[float], *, confidence: float = 0.95) -> tuple[float, float] | None:
+def difference_interval(
+    differences: Sequence[float], *, confidence: float = 0.95, weights: Sequence[int] | None = None
+) -> tuple[float, float] | None:
     """Return the interval of a mean difference of shares, which is wide even where no case differs.
 
     One pair to each side is added before the usual formula. Source: D. G. Bonett and R. M. Price, "Adjusted Wald
@@ -203,6 +178,7 @@ def difference_interval(differences: Sequence[float], *, confidence: float = 0.9
     Args:
         differences: Second less first, per case, each from -1 to 1.
         confidence: Above 0 and below 1.
+        weights: How many cases each difference stands for; None for one.
 
     Returns:
         The two ends, or None without a difference.
@@ -215,16 +191,19 @@ def difference_interval(differences: Sequence[float], *, confidence: float = 0.9
     (-0.028, 0.028)
     """
     check_open(confidence=confidence)
-    if not differences:
+    found = grouped(differences, weights)
+    if not found:
         return None
-    number = len(differences) + 2
-    centre = sum(differences) / number
-    spread = (sum(each * each for each in differences) + 2) / number - centre * centre
+    number = sum(found.values()) + 2
+    centre = total(found) / number
+    spread = (fsum(value * value * times for value, times in found.items()) + 2) / number - centre * centre
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(max(spread, 0.0) / number)
     return max(-1.0, centre - reach), min(1.0, centre + reach)
 
 
-def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple[float, float] | None:
+def mean_interval(
+    values: Sequence[float], *, confidence: float = 0.95, weights: Sequence[int] | None = None
+) -> tuple[float, float] | None:
     """Return the bootstrap interval of a mean: bias-corrected and accelerated, of 9,999 draws with a fixed seed.
 
     Of more than 2,000 values, it is the usual one of a mean that is normal.
@@ -235,6 +214,7 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple
     Args:
         values: One value per case.
         confidence: Above 0 and below 1.
+        weights: How many cases each value stands for; None for one.
 
     Returns:
         The two ends; None for fewer than two values, and where all are equal: nothing then says how far others differ.
@@ -247,10 +227,14 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple
     (True, None)
     """
     check_open(confidence=confidence)
-    if len(set(values)) < 2:
+    found = grouped(values, weights)
+    if len(found) < 2:
         return None
-    if len(values) > _LARGE:
-        centre, reach = fmean(values), NormalDist().inv_cdf((1 + confidence) / 2) * stdev(values) / sqrt(len(values))
+    size = sum(found.values())
+    if size > _LARGE:
+        centre = mean(found)
+        variance = fsum(number * (value - centre) ** 2 for value, number in found.items()) / (size - 1)
+        reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(variance / size)
         return centre - reach, centre + reach
     import numpy as np
     from scipy.stats import bootstrap
@@ -259,7 +243,7 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = bootstrap(
-                (np.asarray(values, dtype=float),),
+                (np.repeat(np.asarray(list(found), dtype=float), list(found.values())),),
                 np.mean,
                 n_resamples=_RESAMPLES,
                 batch=500,
@@ -272,3 +256,8 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple
         if np.isfinite(low) and np.isfinite(high):
             return low, high
     return None
+
+
+def _below_and_above(values: Mapping[float, int]) -> tuple[int, int]:
+    below, above = (sum(number for value, number in values.items() if side * value > 0) for side in (-1, 1))
+    return below, above

@@ -1,5 +1,6 @@
 """A gate that may be looked at after every attempt, and stops as soon as it is decided."""
 
+from collections.abc import Callable
 from math import log
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
@@ -8,12 +9,16 @@ from niceeval.stats._counts import check_counts, check_open, check_rate
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["SequentialDecision", "SequentialGate", "log_evidence"]
+__all__ = ["SequentialDecision", "SequentialGate", "anytime_bounds", "log_evidence", "needed_in_rounds"]
 
 SequentialDecision: TypeAlias = Literal["pass", "fail", "inconclusive", "continue"]
 
 _PRIOR: Final = 0.5
 """Both parameters of the beta distribution over rates that bets are spread by: Jeffreys' choice."""
+_MOST: Final = 10_000_000
+"""Beyond so many, no number is named: the rate is too near the one that is asked for."""
+_EXACT: Final = 50
+"""Halvings of an interval: more than a floating-point number tells apart."""
 
 
 def log_evidence(passed: Any, failed: Any, min_rate: float) -> "tuple[np.ndarray, np.ndarray]":
@@ -123,3 +128,85 @@ class SequentialGate:
             return not above and failed > 0
         evidence = log_evidence(passed, failed, self.min_rate)[0 if above else 1]
         return bool(evidence >= -log(1 - self.confidence))
+
+
+def anytime_bounds(passed: int, failed: int, undecided: int = 0, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Return a lower and an upper bound of the rate that hold however often one looks and whenever one stops.
+
+    The lower one is the lowest rate that a `SequentialGate` with the same counts would not pass at, the upper one the
+    highest that it would not fail at. Each is wrong, at any time, with a chance of at most ``1 - confidence``.
+
+    Args:
+        passed: How many passed.
+        failed: How many failed.
+        undecided: How many decided nothing: failures for the lower bound, passes for the upper one.
+        confidence: Above 0 and below 1.
+
+    Raises:
+        ValueError: An argument is out of range.
+
+    >>> low, high = anytime_bounds(33, 0)
+    >>> round(low, 3), high
+    (0.892, 1.0)
+    """
+    check_counts(passed=passed, failed=failed, undecided=undecided)
+    check_open(confidence=confidence)
+    enough = -log(1 - confidence)
+
+    def above(rate: float) -> bool:
+        return bool(log_evidence(passed, failed + undecided, rate)[0] >= enough)
+
+    def below(rate: float) -> bool:
+        return bool(log_evidence(passed + undecided, failed, rate)[1] >= enough)
+
+    total = passed + failed + undecided
+    low = _edge(above, 0.0, passed / total) if passed else 0.0
+    high = _edge(below, 1.0, (passed + undecided) / total) if failed else 1.0
+    return low, high
+
+
+def _edge(excluded: Callable[[float], bool], outside: float, inside: float) -> float:
+    """Return the rate up to which all between it and `outside` are excluded; `inside` itself never is."""
+    for _ in range(_EXACT):
+        middle = (outside + inside) / 2
+        if not 0 < middle < 1:
+            break
+        outside, inside = (middle, inside) if excluded(middle) else (outside, middle)
+    return outside
+
+
+def needed_in_rounds(rate: float, min_rate: float, *, confidence: float = 0.95) -> int | None:
+    """Return after how many attempts a `SequentialGate` would decide, if they went on to pass at `rate`.
+
+    Returns:
+        The number, or None where it would never, or only after more than ten million.
+
+    Raises:
+        ValueError: An argument is out of range.
+
+    >>> needed_in_rounds(1.0, 0.85), needed_in_rounds(0.5, 0.85), needed_in_rounds(0.85, 0.85)
+    (24, 13, None)
+    """
+    check_rate(min_rate)
+    check_open(confidence=confidence)
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate must be from 0 to 1, got {rate}")
+    if rate == min_rate or (min_rate == 1 and rate == 1):
+        return None
+    if min_rate == 1:
+        return 1
+    side = 0 if rate > min_rate else 1
+
+    def decides(number: int) -> bool:
+        evidence = log_evidence(rate * number, (1 - rate) * number, min_rate)[side]
+        return bool(evidence >= -log(1 - confidence))
+
+    few, many = 0, 1
+    while not decides(many):
+        few, many = many, many * 2
+        if many > _MOST:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if decides(middle) else (middle, many)
+    return many

@@ -92,6 +92,7 @@ def test_a_run_is_told_from_start_to_end(project: Any, events: Any) -> None:
         "evals": 2,
         "cases": 4,
         "planned": 8,
+        "sequential": False,
         "experiments": [{"name": "e:agent", "model": None, "planned": 8}],
         "resumes": None,
         "done": 0,

@@ -111,6 +111,7 @@ FAILED orders/order_lookup[refunded]
   eval                           passed/decided   errored   rate
   orders/order_lookup                       2/3         0   0.67
 
+  1 of 3 decided cases failed, 1 violation
   requirement                    failed/decided   errored   not reached
   schema                                    1/3         0             0
   order_format                              0/2         0             1

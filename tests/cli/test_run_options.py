@@ -401,7 +401,7 @@ def test_values_that_make_no_sense_are_refused_by_name(shop: Any, option: str, v
         assert not (shop.root / ".niceeval").exists()
 
 
-@pytest.mark.parametrize(("asked", "code"), [(0.5, 0), (0.66, 0), (0.67, 1), (1.0, 1)])
+@pytest.mark.parametrize(("asked", "code"), [(0.1, 0), (0.5, 5), (0.67, 5), (0.99, 1), (1.0, 1)])
 def test_an_eval_that_asks_for_a_rate_is_judged_by_it(project: Any, asked: float, code: int) -> None:
     text = (
         f"@define_eval(cases=[1, 2, 3], min_rate={asked})\nasync def e(t, case):\n    t.check(case < 3, equals(True))\n"

@@ -95,9 +95,10 @@ def test_a_failed_attempt_is_understood_without_opening_anything_else(project: S
         "  eval                           passed/decided   errored   rate",
         "  orders/order_lookup                       2/3         0   0.67",
         "",
+        "  1 of 3 decided cases failed, 1 violation",
         "  requirement                    failed/decided   errored   not reached",
-        "  Turn completed                            0/3         0             0",
         "  schema                                    1/3         0             0",
+        "  Turn completed                            0/3         0             0",
         "  order_format                              0/2         0             1",
         "",
         "  eval                           checks that reach outside the answer",
@@ -397,7 +398,7 @@ def test_json_is_one_ascii_object_with_everything(project: Show, recorded: Show)
     assert answer.code == 0
     assert answer.out.isascii()
     found = json.loads(answer.out)
-    assert list(found) == ["run", "counts", "rates", "requirements", "ranking", "outside", "attempts"]
+    assert list(found) == ["run", "counts", "rates", "asked", "requirements", "ranking", "outside", "attempts"]
     assert found["run"]["id"] == run.name
     assert found["run"]["planned"] == 6
     assert found["counts"] == {"failed": 2, "passed": 1}

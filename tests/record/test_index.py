@@ -92,9 +92,9 @@ def everything(tables: RunTables) -> dict[str, Any]:
             "failed": tables.attempts(verdict="failed"),
             "some": tables.attempts(statuses=("errored", "unrankable"), agent="a", limit=2),
             "case": tables.attempts(eval_id="orders[x]"),
-            "assertions": tables.assertions(),
+            "assertions": list(tables.assertions()),
             "unmet": tables.assertions(decision="unmet", requirement="schema", limit=3),
-            "odd": tables.assertions(requirement="\ud800 alone"),
+            "odd": list(tables.assertions(requirement="\ud800 alone")),
             "requirements": tables.requirements(),
             "rates": tables.pass_rates(),
             "ranking": sorted(tables.ranking(), key=repr),
@@ -170,8 +170,10 @@ def test_the_index_of_a_sealed_run_is_kept_and_used_again(folder: Path) -> None:
     assert sorted(path.name for path in index.iterdir()) == [
         "assertions.parquet",
         "attempts.parquet",
+        "cases.parquet",
         "index.json",
         "matches.parquet",
+        "met.parquet",
         "plan.parquet",
     ]
     made = (index / "attempts.parquet").stat().st_mtime_ns
@@ -361,3 +363,27 @@ def test_a_line_that_is_no_object_costs_the_others_nothing(folder: Path, odd: st
         tables = RunTables(open_source(folder), large=True)
     assert (len(tables.attempts()), len(tables.assertions())) == (4, 4)
     tables.close()
+
+
+def test_more_matches_than_are_kept_are_read_again(write_run: Any, make_attempt: Any, make_entry: Any) -> None:
+    names = [f"m{number}" for number in range(6_000)]
+    attempts = [
+        make_attempt(
+            number,
+            eval=eval_id,
+            case=f"c{number}",
+            assertions=[make_entry(0, "right", match=name) for name in names[number::2]],
+            matches={name: {"match": "equals", "expected": name} for name in names[number::2]},
+        )
+        for eval_id in ("one", "other")
+        for number in range(2)
+    ]
+    folder = write_run(attempts, evals=[{"id": "one"}, {"id": "other"}]).folder
+    for only, expected in ((None, 12_000), ("one", 6_000), ("one[c1]", 3_000)):
+        found = []
+        for large in (False, True):
+            tables = RunTables(open_source(folder), only=only, large=large)
+            found.append(sorted(map(repr, tables.checks())))
+            tables.close()
+        assert found[0] == found[1]
+        assert len(found[0]) == expected

@@ -28,6 +28,11 @@ _experiment = click.option(
 @_agent
 @_experiment
 @click.option("--attempts", type=click.IntRange(min=1), metavar="N", help="How often each case is run.")
+@click.option(
+    "--until-decided",
+    is_flag=True,
+    help="Repeat evals with a min_rate only until it is decided; attempts are the most.",
+)
 @which_evals
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N cases of each eval.")
 @click.option("--last-failed", is_flag=True, help="Only cases that failed, errored or were not run in the latest run.")
@@ -39,7 +44,8 @@ def run(**options: Any) -> int:
     """Run the evals in files and folders.
 
     Defaults come from [tool.niceeval] in pyproject.toml. Exit codes: 0 all passed or scored, 1 some failed, 2 usage or
-    loading, 3 errored or unrankable and none failed, 4 nothing matched or nothing decided, 130 interrupted.
+    loading, 3 errored or unrankable and none failed, 4 nothing matched or nothing decided, 5 a min_rate is undecided,
+    130 interrupted.
     """
     from niceeval.cli.options import Options
     from niceeval.cli.run import run_command
