@@ -72,6 +72,17 @@ def script() -> None:
     expect("exit code of the script", 0, done.returncode)
 
 
+def gate() -> None:
+    title(4, "A rate that decides, instead of every attempt")
+    with Record.open() as record:
+        _, answered, *_ = record.runs()
+    expect("exit code of the gate", 0, run(["gate", answered.id, "--min-rate", "0.6"]))
+    print(
+        "\nOne of twelve failed, and that is still enough for 0.6. Ask for 0.9, and twelve\n"
+        "attempts are too few to tell: the answer is inconclusive, and its exit code 5."
+    )
+
+
 def next_steps() -> None:
     installed = Path(sys.executable).with_name("niceeval")
     command = os.path.relpath(installed) if installed.exists() else "niceeval"
@@ -89,6 +100,8 @@ def next_steps() -> None:
         "  examples/support/evals/eval_citations.py\n"
         "Mend the agent, where it says `christmas`, and run part 1 again:\n"
         "  examples/support/agent.py\n"
+        "Begin a project of your own, with an agent and two evals to change:\n"
+        f"  {command} init my-evals\n"
     )
 
 
@@ -98,6 +111,7 @@ def main() -> int:
         support()
         ranking()
         script()
+        gate()
     except Unexpected as problem:
         print(f"\nThe demo did not go as planned. {problem}", file=sys.stderr)
         return 1

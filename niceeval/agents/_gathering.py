@@ -5,6 +5,7 @@ from typing import Any, Final, Literal, TypeAlias, final
 
 from niceeval.agents._open_call import OpenCall
 from niceeval.agents._paths import CallPaths, ReplyPaths, StreamPaths, found
+from niceeval.agents._pieces import Arguments, joined
 from niceeval.agents._unparsed_calls import looks_like_a_call
 from niceeval.agents.base import AgentContext
 from niceeval.agents.mcp_names import ToolNames
@@ -77,36 +78,37 @@ class Gathering:
     def _add_pieces(self, value: Any, stream: StreamPaths) -> None:
         for item in _each(found(stream.calls, value)):
             self._calls_reported = True
-            call = self._call_of_piece(item, stream)
-            name, arguments = found(stream.name, item), found(stream.arguments, item)
-            if call.name is None and isinstance(name, str) and name.strip():
-                call.name = name
-            call.pieces = [] if call.pieces is None else call.pieces
-            if isinstance(arguments, str):
-                call.pieces.append(arguments)
+            self._add_piece(item, stream)
         text = found(stream.text, value)
         if isinstance(text, str):
             self._said = True
             self._text.append(text)
 
-    def _call_of_piece(self, item: Any, stream: StreamPaths) -> OpenCall:
-        """Return the call that a piece belongs to: by its id, else by its index, else the last one."""
-        known_id, index = _id(found(stream.id, item)), found(stream.index, item)
-        known_index = None if isinstance(index, Blocked) else index
+    def _add_piece(self, item: Any, stream: StreamPaths) -> None:
+        """Take in a piece of a call: of the one with its id, else with its index, else the last one; or a new one."""
+        known_id, said = _id(found(stream.id, item)), found(stream.name, item)
+        index, arguments = (_value(found(path, item)) for path in (stream.index, stream.arguments))
+        name = said if isinstance(said, str) and said.strip() else None
+        call = self._call_in_place(known_id, index)
+        if call is None or not call.goes_on(known_id, name, index, arguments):
+            call = self._start(None, known_id)
+            call.index = index
+        call.id = call.id or known_id
+        call.pieces = Arguments() if call.pieces is None else call.pieces
+        again = name is not None and call.name is not None
+        call.name = call.name or name
+        if not (again and call.pieces.complete and call.pieces.has(arguments)):
+            call.pieces.add(arguments)
+
+    def _call_in_place(self, known_id: str | None, index: object) -> OpenCall | None:
         pieced = [call for call in reversed(self._calls) if call.pieces is not None and not call.answered]
         if known_id is not None:
-            call = next((call for call in pieced if call.id == known_id), None)
-            if call is None and known_index is not None:
-                call = next((call for call in pieced if call.id is None and call.index == known_index), None)
-        elif known_index is not None:
-            call = next((call for call in pieced if call.index == known_index), None)
-        else:
-            call = next(iter(pieced), None)
-        if call is None:
-            call = self._start(None, known_id)
-            call.index = known_index
-        call.id = call.id or known_id
-        return call
+            same = [call for call in pieced if call.id == known_id]
+            nameless = [call for call in pieced if call.id is None and call.index == index and index is not None]
+            return next((call for call in same if call.index == index), next(iter([*same, *nameless]), None))
+        if index is not None:
+            return next((call for call in pieced if call.index == index), None)
+        return next(iter(pieced), None)
 
     def _add_calls(self, value: Any, paths: CallPaths) -> None:
         listed = found(paths.at, value)
@@ -188,7 +190,7 @@ class Gathering:
 
     def _close_text(self) -> None:
         if self._text:
-            self._happened.append(("said", "".join(self._text)))
+            self._happened.append(("said", joined(self._text)))
             self._text.clear()
 
     def _note(self, channel: str, note: str) -> None:
@@ -259,6 +261,10 @@ def _id(value: Any) -> str | None:
     return None if isinstance(value, Blocked) or value is None else str(value)
 
 
+def _value(value: Any) -> Any:
+    return None if isinstance(value, Blocked) else value
+
+
 def _is_there(value: Any) -> bool:
     return not isinstance(value, Blocked) and value is not None and value is not False
 
@@ -275,7 +281,8 @@ def json_value(text: str, what: str) -> Any:
     Raises:
         BadReply: It is not JSON.
     """
-    parsed = parse_strict(text)
+    # A byte order mark says nothing that matters here (RFC 8259, 8.1).
+    parsed = parse_strict(text.removeprefix("\ufeff"))
     if isinstance(parsed, ParseProblem):
         shown = beginning(text)
         raise BadReply(f"{what} and that is not JSON, {parsed.message}" + (f": {shown}" if shown else ""))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
+from niceeval.errors import AgentUnavailable, told
+
 if TYPE_CHECKING:
     import httpx
 
@@ -75,14 +77,18 @@ async def _close_unused(shared: _Shared) -> None:
 def _client() -> "httpx.AsyncClient":
     import httpx
 
-    return httpx.AsyncClient(
-        # Agents limit a whole turn; the runner limits how many there are at a time.
-        timeout=httpx.Timeout(None, connect=30.0),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
-        follow_redirects=False,
-        # Cookies belong to a session; the client is shared by all of them and keeps none.
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-    )
+    try:
+        return httpx.AsyncClient(
+            # Agents limit a whole turn; the runner limits how many there are at a time.
+            timeout=httpx.Timeout(None, connect=30.0),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+            follow_redirects=False,
+            # Cookies belong to a session; the client is shared by all of them and keeps none.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+    except Exception as error:
+        # Such as a proxy in the environment that nobody can use.
+        raise AgentUnavailable(f"no client can be made: {told(error)}", retryable=False) from error
 
 
 async def read_body(response: "httpx.Response", take: Callable[[bytes], bool]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from math import inf
 from typing import Final
 
 from niceeval.agents._gathering import BadReply, beginning
@@ -52,12 +53,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value):
-        return float(value)
+        return float(value) if float(value) < inf else None
     try:
         when = parsedate_to_datetime(value)
         sent = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
         return max(0.0, (when - sent).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -4,6 +4,7 @@ from typing import Any, Final, final
 
 from niceeval.agents._arguments import parse_arguments
 from niceeval.agents._paths import CallPaths, found
+from niceeval.agents._pieces import Arguments
 from niceeval.tool_call import NOT_GIVEN, ToolCall, ToolStatus
 from niceeval_expect._evaluation import Absent
 from niceeval_expect._paths import Blocked
@@ -29,7 +30,7 @@ class OpenCall:
         self.name = name
         self.id = id
         self.index: object = None
-        self.pieces: list[str] | None = None
+        self.pieces: Arguments | None = None
         self._server: str | None = None
         self._input: Any = NOT_GIVEN
         self._output: Any = NOT_GIVEN
@@ -41,6 +42,23 @@ class OpenCall:
     def answered(self) -> bool:
         """Whether it has a result."""
         return self._output is not NOT_GIVEN or self._status not in (None, "pending")
+
+    def goes_on(self, id: str | None, name: str | None, index: object, arguments: object) -> bool:
+        """Whether a piece in this call's place belongs to it: a name comes once, or again with what has come.
+
+        Args:
+            id: The id that the piece has.
+            name: Its name.
+            index: Its index.
+            arguments: Its arguments.
+        """
+        if name is None or self.name is None or self.pieces is None:
+            return True
+        if name != self.name or (id is not None and self.id not in (None, id)):
+            return False
+        if id is not None and index is not None and self.index not in (None, index):
+            return False
+        return not self.pieces.complete or self.pieces.has(arguments)
 
     def learn(self, item: Any, paths: CallPaths) -> None:
         """Take in what an object of the answer says about it."""
@@ -71,7 +89,7 @@ class OpenCall:
             cut_off: Whether the answer ended too early, so that pieces may be missing.
         """
         assert self.name is not None
-        raw = self._input if self.pieces is None else "".join(self.pieces)
+        raw = self._input if self.pieces is None else self.pieces.given
         given = raw if raw is NOT_GIVEN else parse_arguments(raw)
         output, status = self._output, self._status
         if cut_off and self.pieces is not None and not str(raw).strip():

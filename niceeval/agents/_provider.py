@@ -14,7 +14,7 @@ import attrs
 
 from niceeval.agents._provider_faults import fault_of_body, fault_of_error, fault_of_status
 from niceeval.agents._stream_events import Assembler, StreamedAnswer
-from niceeval.errors import AgentUnavailable
+from niceeval.errors import AgentUnavailable, told
 from niceeval.redaction import register_secret
 
 if TYPE_CHECKING:
@@ -58,19 +58,26 @@ class Provider:
         if self.client is not None:
             yield self.client.with_options(max_retries=0)
             return
-        sdk = self._sdk()
-        client = getattr(sdk, _CLIENTS[self.name])(
-            api_key=self._key() or "none",
-            base_url=self.base_url,
-            timeout=self.timeout,
-            max_retries=0,
-            http_client=sdk.DefaultAsyncHttpxClient(verify=_certificates()),
-        )
+        client = self._opened()
         try:
             yield client
         finally:
             with anyio.move_on_after(_LEAVING, shield=True):
                 await client.close()
+
+    def _opened(self) -> Any:
+        sdk, key = self._sdk(), self._key() or "none"
+        try:
+            return getattr(sdk, _CLIENTS[self.name])(
+                api_key=key,
+                base_url=self.base_url,
+                timeout=self.timeout,
+                max_retries=0,
+                http_client=sdk.DefaultAsyncHttpxClient(verify=_certificates()),
+            )
+        except Exception as error:
+            # Such as a proxy in the environment that nobody can use.
+            raise AgentUnavailable(f"no client can be made: {told(error)}", retryable=False) from error
 
     async def ask(self, opening: AbstractAsyncContextManager[Any], assembler: Assembler) -> Mapping[str, Any]:
         """Send one request and return the document that answers it, as it was sent, streamed or not.
@@ -93,6 +100,8 @@ class Provider:
         except Warning as warning:
             # Where warnings are errors, the SDK's word about a model must not pass for the model's answer.
             raise AgentUnavailable(f"the SDK warns: {warning}", retryable=False) from warning
+        except UnicodeEncodeError as error:
+            raise AgentUnavailable(f"the request cannot be sent: {told(error)}", retryable=False) from error
         except sdk.APIStatusError as error:
             answer = error.response
             body = answer.content.decode("utf-8", "replace")
@@ -162,7 +171,7 @@ async def _whole(response: Any) -> bytes:
 
 
 def _document(body: bytes, kind: str) -> Mapping[str, Any]:
-    text = body.decode("utf-8", "replace")
+    text = body.decode(json.detect_encoding(body), "replace")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from math import inf
 from typing import Any, Final, final
 
 from niceeval.agents._http_errors import beginning, retry_after
@@ -15,6 +16,9 @@ _MISCONFIGURED: Final = {
     402: "the account has to be paid for",
     403: "see that the key is right, and may do this",
     404: "see that the model and base_url are right",
+    405: "see that base_url is right",
+    407: "a proxy wants to know who asks",
+    410: "see that the model and base_url are right",
 }
 _OVERLOADED: Final = frozenset(
     {
@@ -44,6 +48,8 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> Agent
     text = f"the provider answered {status}" + (f": {said}" if said else "")
     if status in _MISCONFIGURED:
         return AgentUnavailable(f"{text}; {_MISCONFIGURED[status]}", retryable=False)
+    if status < 400:
+        return AgentUnavailable(f"{text}; see that base_url is right", retryable=False)
     if status >= 500 or status in _TRY_AGAIN:
         return AgentUnavailable(text, retry_after=_waits(headers), retryable=not _kinds(error) & _SPENT)
     return ProviderError(text)
@@ -68,7 +74,7 @@ def fault_of_error(error: object) -> AgentUnavailable | ProviderError:
 def fault_of_body(body: str, content_type: str | None = None) -> ProviderError:
     """Return the error of an answer that does not speak the protocol, such as a page of a gateway."""
     kind = f" ({content_type})" if content_type else ""
-    return ProviderError(f"the provider's answer does not speak its protocol{kind}: {beginning(body)}")
+    return ProviderError(f"the provider's answer does not speak its protocol{kind}: {beginning(body) or 'it is empty'}")
 
 
 def _error_in(body: str) -> Any:
@@ -95,4 +101,5 @@ def _kinds(error: object) -> set[str]:
 def _waits(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that the provider asks to wait; OpenAI says them in milliseconds as well."""
     exact = headers.get("retry-after-ms", "").strip()
-    return int(exact) / 1000 if exact.isdecimal() and exact.isascii() else retry_after(headers)
+    waits = float(exact) / 1000 if exact.isdecimal() and exact.isascii() else inf
+    return waits if waits < inf else retry_after(headers)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, final
 
 from niceeval.agents._arguments import parse_arguments
+from niceeval.agents._pieces import joined
 
 __all__ = ["RAW_INPUT", "AnthropicAssembler"]
 
@@ -20,8 +21,9 @@ _DELTAS: Final = {
 class AnthropicAssembler:
     """Puts a stream of a message together.
 
-    Blocks are known by their index. A block that is announced again is the same block, and what comes for a block that
-    has ended is dropped.
+    Blocks are known by their index, and stand in its order. A block that is announced again is the same block; what
+    comes for a block that has ended is dropped, and what comes before its beginning waits for it. Without an index, an
+    event is about the latest block.
     """
 
     def __init__(self) -> None:
@@ -30,10 +32,12 @@ class AnthropicAssembler:
         self._blocks: dict[object, dict[str, Any]] = {}
         self._inputs: dict[object, list[str]] = {}
         self._stopped: set[object] = set()
+        self._early: dict[object, list[object]] = {}
+        self._unnumbered = 0
 
     def feed(self, event: Mapping[str, Any], /) -> None:
         """Take in an event."""
-        kind, index = event.get("type"), event.get("index")
+        kind, index = event.get("type"), event.get("index", ("unnumbered", self._unnumbered))
         if kind == "message_start" and self._message is None:
             message = event.get("message")
             self._message = dict(message) if isinstance(message, dict) else {}
@@ -41,10 +45,15 @@ class AnthropicAssembler:
             block = event.get("content_block")
             if isinstance(block, dict) and index not in self._blocks:
                 self._blocks[index] = dict(block)
-        elif kind == "content_block_delta" and index in self._blocks and index not in self._stopped:
+                for delta in self._early.pop(index, ()):
+                    self._grow(index, delta)
+        elif kind == "content_block_delta" and index not in self._blocks:
+            self._early.setdefault(index, []).append(event.get("delta"))
+        elif kind == "content_block_delta" and index not in self._stopped:
             self._grow(index, event.get("delta"))
         elif kind == "content_block_stop":
             self._stopped.add(index)
+            self._unnumbered += "index" not in event
         elif kind == "message_delta":
             self._end(event)
         elif kind == "message_stop":
@@ -57,17 +66,20 @@ class AnthropicAssembler:
         """Return the message as it is so far; None before anything of it came."""
         if self._message is None:
             return None
-        content = [self._block(index, block) for index, block in self._blocks.items()]
+        numbers = [index for index in self._blocks if isinstance(index, int)]
+        order = sorted(numbers) if len(numbers) == len(self._blocks) else list(self._blocks)
+        content = [self._block(index, self._blocks[index]) for index in order]
         return {**self._message, "content": content} if content or self.ended else None
 
     def _block(self, index: object, block: Mapping[str, Any]) -> Mapping[str, Any]:
+        block = {key: joined([value]) if isinstance(value, str) else value for key, value in block.items()}
         if not str(block.get("type")).endswith("tool_use"):
             return block
-        text = "".join(self._inputs.get(index, ()))
-        if index in self._stopped and not text.strip():
+        text, stopped = joined(self._inputs.get(index, ())), self.ended or index in self._stopped
+        if stopped and not text.strip():
             # Nothing was streamed: what the start of the block says is all there is.
             return block
-        if index in self._stopped and isinstance(given := parse_arguments(text), dict):
+        if stopped and isinstance(given := parse_arguments(text), dict):
             return {**block, "input": given}
         return {**{key: value for key, value in block.items() if key != "input"}, RAW_INPUT: text}
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, final
 
+from niceeval.agents._pieces import joined
+
 __all__ = ["ResponsesAssembler"]
 
 _MOST_PARTS: Final = 10_000
@@ -66,16 +68,25 @@ class ResponsesAssembler:
         """Return the response as it is so far; None before anything of it came."""
         if self._last is not None:
             # Some endpoints leave out of the last event what they streamed.
-            return self._last if self._last.get("output") else {**self._last, "output": self._items}
-        return {"output": self._items, "status": "in_progress"} if self._items else None
+            given = self._last.get("output")
+            return self._last if given or not self._items else {**self._last, "output": self._in_order()}
+        return {"output": self._in_order(), "status": "in_progress"} if self._items else None
+
+    def _in_order(self) -> list[dict[str, Any]]:
+        numbered = {id(item): index for index, item in self._by_index.items() if isinstance(index, int)}
+        if not all(id(item) in numbered for item in self._items):
+            return self._items
+        return sorted(self._items, key=lambda item: numbered[id(item)])
 
     def _item(self, event: Mapping[str, Any], id: object) -> dict[str, Any]:
         index = event.get("output_index")
         item = self._by_id.get(id) if isinstance(id, str) else None
-        if item is None and index is not None:
-            item = self._by_index.get(index)
-            if item is not None and isinstance(id, str) and item.get("id") not in (None, id):
-                item = None
+        there = self._by_index.get(index) if index is not None else None
+        if there is not None and (not isinstance(id, str) or there.get("id") in (None, id)):
+            item = there
+        elif item is not None and index is not None and event.get("type") == "response.output_item.added":
+            # Another item, with an id that is used again.
+            item = None
         if item is None:
             item = {}
             self._items.append(item)
@@ -107,7 +118,7 @@ def _grown(before: object, event: Mapping[str, Any], whole: str, done: bool) -> 
     had = before if isinstance(before, str) else ""
     if not isinstance(piece, str):
         return had
-    return piece if done else had + piece
+    return piece if done else joined([had, piece])
 
 
 def _copied(item: Mapping[str, Any]) -> dict[str, Any]:

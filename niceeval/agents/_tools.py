@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, Final, final, get_type_hints
 
@@ -90,9 +91,12 @@ class LocalTool:
         if not isinstance(arguments, Mapping):
             return _failed(f"the arguments are to be a JSON object, got {_json(arguments)}")
         try:
-            given = self._arguments.model_validate(dict(arguments))
+            # A copy: what a function does to its arguments is not what the model asked for.
+            given = self._arguments.model_validate(deepcopy(dict(arguments)))
         except ValidationError as error:
             return _failed(f"the arguments do not fit: {_told(error)}")
+        except RecursionError:
+            return _failed("the arguments are nested too deeply")
         values = {self._names[field]: getattr(given, field) for field in given.model_fields_set}
         try:
             if _is_async(self._function):
@@ -103,9 +107,9 @@ class LocalTool:
                     output = await output
         except AgentUnavailable:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return _failed(told(error))
-        return Outcome(output, output if isinstance(output, str) else _json(output))
+        return Outcome(output, _text(output))
 
 
 @final
@@ -196,6 +200,23 @@ def _plain(schema: dict[str, Any]) -> Mapping[str, Any]:
         for name, each in schema.get("properties", {}).items()
     }
     return {**{key: value for key, value in schema.items() if key != "title"}, "properties": properties}
+
+
+def _text(output: object) -> str:
+    """Return what a model is given for a result: as a request can have it, with no half of a character."""
+    try:
+        text = output if isinstance(output, str) else _json(output)
+    except Exception:
+        # Bytes that are no text, a list in itself: the function has done its part.
+        text = _shown(output)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _shown(output: object) -> str:
+    try:
+        return repr(output)
+    except Exception:
+        return object.__repr__(output)
 
 
 def _json(value: object) -> str:

@@ -100,6 +100,8 @@ class AnthropicAgent(ModelAgent):
                 continue
             said += _read_block(block, notes, whole=place < cut and (whole or RAW_INPUT not in block))
         _say(said, texts)
+        if reason == "tool_use" and not notes and not any(isinstance(each, Asked) for each in said):
+            notes.append(("tool_calls", "an answer ended with stop_reason tool_use, and has no call"))
         return Step(
             said=said,
             usage=_usage(document.get("usage")),

@@ -28,6 +28,7 @@ _WHY: Final = {
     "length": "the answer was cut off for its length (finish_reason length)",
     "content_filter": "the provider's filter ended the answer (finish_reason content_filter)",
 }
+_CALLING: Final = ("tool_calls", "function_call")
 _KEPT: Final = ("content", "refusal", "tool_calls", "function_call")
 
 
@@ -88,12 +89,15 @@ class OpenAIChatAgent(ModelAgent):
         if read.text:
             said.append(Message("assistant", read.text))
         said += [_asked_for(call, whole=whole) for call in read.calls]
+        notes = [(channel, note.replace("message 0", "an answer", 1)) for channel, note in read.notes]
+        if finish in _CALLING and not read.calls and "tool_calls" not in dict(notes):
+            notes.append(("tool_calls", f"an answer ended with finish_reason {finish}, and has no call"))
         return Step(
             said=said,
             usage=_usage(document.get("usage")),
             ending=ending,
             why=_WHY.get(str(finish), ""),
-            notes=[(channel, note.replace("message 0", "an answer", 1)) for channel, note in read.notes],
+            notes=notes,
         )
 
     def _kept(

@@ -116,7 +116,7 @@ class HttpAgent:
         cookies: httpx.Cookies = ctx.session.setdefault(_COOKIES, httpx.Cookies())
         async with self._clients.use() as client:
             request = await self._made(client, message, ctx, names, cookies)
-            what = f"{self._method} {request.url}"
+            what = f"{self._method} {request.url.copy_with(username=None, password=None)}"
             with anyio.move_on_after(self._timeout) as scope:
                 try:
                     reply = await self._exchange(client, request, what, ctx, cookies)
@@ -175,7 +175,7 @@ class HttpAgent:
                 error = error_of_status(response.status_code, response.headers, text or "", what)
                 assert error is not None
                 raise error
-            if self._stream is not None and "text/event-stream" in response.headers.get("content-type", ""):
+            if self._stream is not None and "text/event-stream" in response.headers.get("content-type", "").lower():
                 return await self._streamed(response, what, self._stream, ctx)
             text = await _text(response, _MOST_BODY)
         finally:
@@ -235,7 +235,8 @@ async def _text(response: "httpx.Response", most: int) -> str | None:
         return None
     try:
         return body.decode(response.charset_encoding or "utf-8-sig", errors="backslashreplace")
-    except LookupError:
+    except (LookupError, UnicodeError):
+        # No encoding that anybody knows, or one that is not for texts.
         return body.decode("utf-8-sig", errors="backslashreplace")
 
 

@@ -90,10 +90,14 @@ class OpenAIResponsesAgent(ModelAgent):
     def _kept(
         self, document: Mapping[str, Any], step: Step, outcomes: Sequence[Outcome]
     ) -> Sequence[Mapping[str, Any]]:
-        items = [item for item in _items(document) if item.get("type") not in _CALLS or _is_call(item)]
+        items = [
+            _with_id(item, place) if item.get("type") in _CALLS else item
+            for place, item in enumerate(_items(document))
+            if item.get("type") not in _CALLS or _is_call(item)
+        ]
         calls = [item for item in items if item.get("type") in _CALLS]
         results = [
-            {"type": f"{item['type']}_output", "call_id": item.get("call_id"), "output": outcome.text}
+            {"type": f"{item['type']}_output", "call_id": item["call_id"], "output": outcome.text}
             for item, outcome in zip(calls, outcomes, strict=True)
         ]
         return [*items, *results]
@@ -122,6 +126,11 @@ def _items(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _is_call(item: Mapping[str, Any]) -> bool:
     name = item.get("name")
     return isinstance(name, str) and bool(name.strip())
+
+
+def _with_id(item: dict[str, Any], place: int) -> dict[str, Any]:
+    # A result names the call that it answers: where the provider gave no id, the conversation needs one all the same.
+    return item if item.get("call_id") else {**item, "call_id": f"call_{place + 1}"}
 
 
 def _read_item(item: Mapping[str, Any], notes: list[tuple[str, str]], *, whole: bool) -> Sequence[Said]:

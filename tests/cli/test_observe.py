@@ -4,9 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from inspect_ai.log import EvalSample
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
+from niceeval.cli.commands.observing import observe
 from niceeval.record import Record
+from niceeval.transcripts.formats import FORMATS
+from tests.transcripts.told import write_inspect_log
 
 CHECKS = """
 from niceeval import ToolNames
@@ -110,7 +116,7 @@ def test_the_other_commands_work_on_it_unchanged(project: Any, traffic: Any) -> 
     found = project("query", "select count(*) as n from attempts where status = 'failed'")
     assert "10" in found.out.split()
     refused = project("resume")
-    assert (refused.code, "cannot be gone on with" in refused.err) == (2, True)
+    assert (refused.code, "cannot be gone on with" in " ".join(refused.err.split())) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["checks", "later"])
@@ -229,3 +235,20 @@ def test_what_cannot_be_meant_is_said(project: Any, traffic: Any, options: list[
     assert answer.code == code
     assert sentence in " ".join(answer.err.split())
     assert not (project.root / ".niceeval" / "runs").exists()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of inspect_ai itself
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_logs_of_inspect_ai_are_files_like_any_other(project: Any, traffic: Any, backend: str) -> None:
+    messages: list[ChatMessage] = [ChatMessageUser(content="hello"), ChatMessageAssistant(content=GOOD)]
+    samples = [EvalSample(id=name, epoch=1, input="", target="", messages=messages) for name in ("a", "b")]
+    write_inspect_log(project.root / "log.eval", samples)
+    answer = project("observe", "log.eval", "--with", "rules:checks", "--backend", backend)
+    assert answer.code == 0, answer.out
+    assert statuses(project.root) == {"a": "passed", "b": "passed"}
+
+
+def test_the_command_knows_every_format() -> None:
+    (option,) = (each for each in observe.params if each.name == "format_")
+    assert isinstance(option.type, click.Choice)
+    assert set(option.type.choices) == set(FORMATS)

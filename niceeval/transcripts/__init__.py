@@ -1,0 +1,1 @@
+"""Readers of recorded conversations, one for each format."""
