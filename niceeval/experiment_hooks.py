@@ -8,7 +8,7 @@ from niceeval.errors import told
 from niceeval.hooks import call_hook, torn_down
 from niceeval.lanes import Lane
 from niceeval.plans import Progress
-from niceeval.signals import interrupts
+from niceeval.signals import asyncio_task, closes, interrupts
 
 __all__ = ["ExperimentHooks"]
 
@@ -27,21 +27,23 @@ class ExperimentHooks:
         self._lanes = lanes
         self._progress = progress
         self._clean = clean
-        self._busy = 0
+        self._busy: set[Lane] = set()
 
     @property
     def tearing_down(self) -> bool:
-        """Whether a teardown is going on."""
-        return self._busy > 0
+        """Whether a teardown is going on; any thread may ask."""
+        return bool(self._busy)
 
     async def set_up(self, lane: Lane) -> None:
         """Call an experiment's setup; where it fails, so does every attempt, before its agent is called."""
         experiment = lane.experiment
         assert experiment.setup is not None
+        task = asyncio_task()
         try:
             await call_hook(experiment.setup, experiment)
         except BaseException as error:
-            if interrupts(error):
+            # It runs in a task group of anyio, whose cancellations are told from those of the hook's own making.
+            if interrupts(error, over=lambda: False) or closes(error, task):
                 raise
             lane.failure = Ending(f"setup of {lane.name} failed: {told(error)}", exception=error)
 
@@ -52,11 +54,13 @@ class ExperimentHooks:
         if not lane.begun or hook is None:
             return
         lane.begun = False
-        self._busy += 1
+        self._busy.add(lane)
         try:
-            problem = await torn_down(lambda: call_hook(hook, experiment))
+            problem = await torn_down(
+                lambda: call_hook(hook, experiment, returned=lambda: self._busy.discard(lane)),
+            )
         finally:
-            self._busy -= 1
+            self._busy.discard(lane)
         if problem is not None:
             self._progress.complained(self._clean(f"teardown of {lane.name} {problem.text}"))
 

@@ -9,7 +9,7 @@ import attrs
 
 from niceeval.agents._threads import run_blocking
 from niceeval.errors import told
-from niceeval.signals import SkipSignal, StopSignal, leaves
+from niceeval.signals import SkipSignal, StopSignal, asyncio_task, closes, leaves
 
 __all__ = ["TEARDOWN_LIMIT", "Problem", "call_hook", "require_hook", "torn_down"]
 
@@ -54,8 +54,13 @@ def require_hook(name: str, hook: object, arguments: tuple[str, ...], *, least: 
         raise TypeError(f"{name} is called with {choices}, got a function of {inspect.signature(hook)}")
 
 
-async def call_hook(hook: Callable[..., Any], *arguments: object) -> None:
+async def call_hook(hook: Callable[..., Any], *arguments: object, returned: Callable[[], object] | None = None) -> None:
     """Call a hook with as many of the arguments as it asks for: in the event loop if it is async, else in a thread.
+
+    Args:
+        hook: The hook.
+        arguments: What it may ask for.
+        returned: Called in the thread of a blocking hook when that has ended, which a busy event loop hears of late.
 
     Raises:
         Exception: Whatever it raises.
@@ -63,9 +68,27 @@ async def call_hook(hook: Callable[..., Any], *arguments: object) -> None:
     wanted = _wanted(hook)
     given = arguments if wanted is None else arguments[:wanted]
     inner = hook if inspect.isroutine(hook) or inspect.isclass(hook) else getattr(hook, "func", type(hook).__call__)
-    returned = hook(*given) if inspect.iscoroutinefunction(inner) else await run_blocking(hook, *given)
-    if inspect.isawaitable(returned):
-        await returned
+    is_async = inspect.iscoroutinefunction(inner)
+    answer = hook(*given) if is_async else await run_blocking(_telling(hook, returned), *given)
+    if inspect.isawaitable(answer):
+        await answer
+
+
+def _telling(hook: Callable[..., Any], returned: Callable[[], object] | None) -> Callable[..., Any]:
+    """Return a blocking hook that says when it has ended, unless what it returned goes on."""
+    if returned is None:
+        return hook
+
+    def call(*given: object) -> Any:
+        answer = None
+        try:
+            answer = hook(*given)
+        finally:
+            if not inspect.isawaitable(answer):
+                returned()
+        return answer
+
+    return call
 
 
 def _wanted(hook: Callable[..., Any]) -> int | None:
@@ -88,12 +111,13 @@ async def torn_down(work: Callable[[], Awaitable[None]]) -> Problem | None:
     Returns:
         What went wrong, if something did.
     """
+    task = asyncio_task()
     try:
         with anyio.move_on_after(TEARDOWN_LIMIT, shield=True) as scope:
             await work()
     except BaseException as error:
         parts = list(leaves(error))
-        if any(isinstance(part, KeyboardInterrupt | GeneratorExit) for part in parts):
+        if any(isinstance(part, KeyboardInterrupt) for part in parts) or closes(error, task):
             raise
         if all(isinstance(part, StopSignal | SkipSignal) for part in parts):
             return None

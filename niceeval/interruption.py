@@ -3,7 +3,11 @@
 import threading
 from typing import Protocol, final
 
-__all__ = ["Interruption"]
+import anyio
+
+from niceeval.signals import leaves
+
+__all__ = ["CtrlC", "Interruption"]
 
 
 class _Run(Protocol):
@@ -50,3 +54,27 @@ class Interruption:
         """Call the teardowns that have not been called, in an event loop of their own."""
         if self._run is not None:
             self._run.tear_down()
+
+
+@final
+class CtrlC:
+    """Ctrl-C that is raised in a task of the run, as by trio: it ends the run in order, from where that is awaited.
+
+    An event loop that a task leaves with it breaks off, and asyncio prints what it finds unfinished then.
+
+    Attributes:
+        pressed: Whether it did.
+        scope: What is cancelled by it.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self.scope: anyio.CancelScope | None = None
+
+    def heard(self, error: BaseException) -> bool:
+        """Cancel the run where an exception is Ctrl-C, and say whether it is."""
+        if self.scope is None or not any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves(error)):
+            return False
+        self.pressed = True
+        self.scope.cancel()
+        return True

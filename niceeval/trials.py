@@ -1,18 +1,20 @@
 """One try of an attempt: the eval's setup, its test and its teardown, how that ended, and its line."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
 
 from niceeval.attempt_state import AttemptState
-from niceeval.attempts import INTERRUPTED, NORMAL, Ending, Finished, close, run_body, settle
+from niceeval.attempts import INTERRUPTED, NORMAL, Ending, Finished, close, ending_of, run_body, settle
 from niceeval.closing import close_sessions
 from niceeval.context import EvalContext
 from niceeval.evals.eval import Eval
 from niceeval.hooks import Problem, call_hook, torn_down
 from niceeval.plans import AttemptRef
 from niceeval.record.write import MemoryWriter, RunWriter
+from niceeval.signals import asyncio_task, closes, interrupts
 
 __all__ = ["close_and_append", "run_trial"]
 
@@ -33,20 +35,28 @@ async def run_trial(
     """
     if failure is not None:
         return failure
+    task = asyncio_task()
     try:
         ending = await _run(state, eval_, case, timeout)
-    except BaseException:
-        await close_sessions(state.sessions)
-        raise
-    return _with(ending, await close_sessions(state.sessions), "closing the agent's session")
+    except BaseException as error:
+        if closes(error, task):
+            raise
+        problem = await close_sessions(state.sessions)
+        if interrupts(error, state.over):
+            raise
+        # Such as a cancellation of its own making that came only when its code had ended.
+        return _with(ending_of(error), problem, "closing the agent's session")
+    problem = await close_sessions(state.sessions)
+    return ending if problem is None else _with(ending, problem, "closing the agent's session")
 
 
 async def _run(state: AttemptState, eval_: Eval[Any], case: object, timeout: float | None) -> Ending:
     t = EvalContext(state)
     if eval_.setup is None and eval_.teardown is None:
-        return await run_body(state, lambda: eval_(t, case) if eval_.has_cases else eval_(t), timeout)
+        return await run_body(state, partial(eval_, t, case) if eval_.has_cases else partial(eval_, t), timeout)
     arguments = (t, case) if eval_.has_cases else (t,)
     in_setup = True
+    task = asyncio_task()
 
     async def body() -> None:
         nonlocal in_setup
@@ -57,8 +67,9 @@ async def _run(state: AttemptState, eval_: Eval[Any], case: object, timeout: flo
 
     try:
         ending = await run_body(state, body, timeout)
-    except BaseException:
-        await _tear_down(state, eval_, arguments)
+    except BaseException as error:
+        if not closes(error, task):
+            await _tear_down(state, eval_, arguments)
         raise
     if in_setup and ending.error is not None and ending is not INTERRUPTED:
         ending = attrs.evolve(ending, error=f"in setup: {ending.error}")
@@ -70,8 +81,11 @@ async def _tear_down(state: AttemptState, eval_: Eval[Any], arguments: tuple[Any
     if hook is None:
         return None
 
+    def ended() -> None:
+        state.torn_down = True
+
     async def work() -> None:
-        await call_hook(hook, *arguments)
+        await call_hook(hook, *arguments, returned=ended)
         # What it checked asynchronously is settled within its own time: the attempt's may be up.
         await settle(state, NORMAL, None)
 

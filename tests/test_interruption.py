@@ -139,7 +139,9 @@ class Ended:
     err: str
 
 
-def interrupted(folder: Path, *arguments: str, done: int, times: int = 1) -> Ended:
+def interrupted(
+    folder: Path, *arguments: str, done: int, times: int = 1, number: signal.Signals = signal.SIGINT
+) -> Ended:
     """Start a run of two attempts at a time, press Ctrl-C once `done` are recorded and two more run, and wait."""
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-c", "from niceeval.cli import main; main()", "run", *arguments],
@@ -152,7 +154,7 @@ def interrupted(folder: Path, *arguments: str, done: int, times: int = 1) -> End
     until_they_run(process, folder, done)
     pressed = time.monotonic()
     for _ in range(times):
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         time.sleep(0.1)
     out, err = process.communicate(timeout=60)
     return Ended(process.returncode, time.monotonic() - pressed, out, err)
@@ -215,6 +217,57 @@ def test_a_process_keeps_what_is_done_marks_what_runs_and_ends_within_two_second
         **dict.fromkeys("34", ("errored", "interrupted")),
     }
     assert requirements == {**dict.fromkeys("012", 2), **dict.fromkeys("34", 1)}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="these signals cannot be handled there")
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("agent", ["polite", "busy"])
+def test_a_job_that_is_stopped_and_a_terminal_that_is_closed_are_like_ctrl_c(
+    folder: Path, name: str, code: int, agent: str
+) -> None:
+    (folder / "experiments.py").write_text(EXPERIMENT.format(agent=agent))
+    options = ("--experiment", "experiments.py", "--concurrency", "2")
+    ended = interrupted(folder, "eval_talks.py", *options, done=3, number=signal.Signals[name])
+    assert ended.code == code, ended.err
+    assert ended.took < 2
+    assert "5 of 9 planned attempts have ended" in ended.out
+    assert (folder / "torn_down").read_text() == "yes"
+    assert sorted((line["case"], line.get("reason")) for line in lines(folder)) == [
+        *((str(case), None) for case in range(3)),
+        ("3", "interrupted"),
+        ("4", "interrupted"),
+    ]
+
+
+TORN_DOWN = """
+import pathlib, time
+from niceeval import define_eval
+from niceeval_expect import equals
+
+def clear(t, case):
+    pathlib.Path(f"cleared-{case}").touch()
+
+async def agent(message):
+    if message == "0":
+        return message
+    pathlib.Path("started-0").touch()
+    pathlib.Path("started-1").touch()
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        time.sleep(0.05)
+
+@define_eval(cases=range(2), teardown=clear)
+async def talks(t, case):
+    t.check((await t.send(str(case))).message, equals(str(case)))
+"""
+
+
+def test_a_teardown_that_has_ended_is_not_waited_for_although_the_event_loop_is_busy(folder: Path) -> None:
+    (folder / "eval_talks.py").write_text(TORN_DOWN)
+    ended = interrupted(folder, "eval_talks.py", "--agent", "eval_talks:agent", "--concurrency", "2", done=0)
+    assert (ended.code, (folder / "cleared-0").exists()) == (130, True)
+    assert ended.took < 2
+    assert {line["case"] for line in lines(folder)} == {"0", "1"}
 
 
 SLOW_TEARDOWN = """

@@ -13,7 +13,7 @@ from niceeval.cli.view import RunView
 from niceeval.record.rate_conditions import RateCondition
 from niceeval.reporters.base import asked_counts, asked_text
 
-__all__ = ["ANSWER_STYLES", "asked_blocks", "asked_line", "evidence_blocks"]
+__all__ = ["ANSWER_STYLES", "asked_block", "asked_blocks", "asked_line", "evidence_blocks"]
 
 ANSWER_STYLES: Final = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 _WORST: Final = ("fail", "inconclusive", "pass")
@@ -23,9 +23,14 @@ def asked_blocks(view: RunView, screen: Screen) -> Iterator[Text]:
     """Say of each eval that asks for a rate whether it reaches it, with the arithmetic, the worst first."""
     for each in _ordered(view.asked):
         yield line("")
-        agent = f"  {each.agent}" if len(view.header.agents) > 1 and each.agent else ""
-        yield heading((f"RATE {each.decision.upper()}", ANSWER_STYLES[each.decision]), [each.name], agent, screen)
-        yield from paragraph("  ", asked_text(each), screen.width)
+        yield from asked_block(each, screen, agent=len(view.header.agents) > 1)
+
+
+def asked_block(each: RateCondition, screen: Screen, *, agent: bool) -> Iterator[Text]:
+    """Say of one eval that asks for a rate whether it reaches it, with the arithmetic."""
+    tail = f"  {each.agent}" if agent and each.agent else ""
+    yield heading((f"RATE {each.decision.upper()}", ANSWER_STYLES[each.decision]), [each.name], tail, screen)
+    yield from paragraph("  ", asked_text(each), screen.width)
 
 
 def _ordered(asked: Sequence[RateCondition]) -> list[RateCondition]:

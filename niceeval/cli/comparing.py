@@ -1,7 +1,6 @@
 """`niceeval compare`: two runs, or two agents of one, side by side."""
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from rich.text import Text
 from niceeval.cli.compare import spent
 from niceeval.cli.gate import flips, named_run
 from niceeval.cli.numbers import chance, counted, percent, rate, scores, seconds, signed, span
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.show import warnings_as_lines
 from niceeval.cli.text import columns, cut, line
 from niceeval.record.chain import open_source
@@ -34,7 +33,7 @@ def compare_command(first: str, second: str | None, options: Mapping[str, Any], 
             found = compare(record, one, other, **options)
         taken = {run.id: _taken(run) for run in (one, other) if run is not None}
     if as_json:
-        sys.stdout.write(json.dumps({"comparisons": [_document(each, taken) for each in found]}) + "\n")
+        Output().write(json.dumps({"comparisons": [_document(each, taken) for each in found]}) + "\n")
         return 0
     screen = open_screen()
     for number, each in enumerate(found):

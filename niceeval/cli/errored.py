@@ -12,6 +12,7 @@ from niceeval.cli.numbers import scores
 from niceeval.cli.remedies import attempt_remedy, entry_remedy
 from niceeval.cli.screen import Screen
 from niceeval.cli.text import line, paragraph
+from niceeval.reporters.judge_texts import unread_replies
 from niceeval.results import AttemptResult
 
 __all__ = ["errored_blocks"]
@@ -80,6 +81,8 @@ def _block(group: _Group, screen: Screen, naming: Naming) -> Iterator[Text]:
     for entry in undecided:
         yield entry_line(entry, screen, screen.symbols.undecided, "bold yellow")
         yield from detail(entry.evaluation.outcome, entry.reason or "no reason was kept", screen, indent=_LABEL, most=2)
+        for reply in unread_replies(entry):
+            yield from detail("reply", reply, screen, indent=_LABEL, most=2)
         remedy = entry_remedy(entry)
         if remedy is not None:
             yield from detail("remedy", remedy, screen, indent=_LABEL, most=2)

@@ -1,7 +1,6 @@
 """`niceeval evidence`: everything that is stored about one attempt."""
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,9 +11,8 @@ from niceeval._documents import Conversation, attempt_from_document, conversatio
 from niceeval._reading import preview, where
 from niceeval.cli.conversation import WHOLE, conversation_block
 from niceeval.cli.failures import Naming, entry_line, heading
-from niceeval.cli.judge_texts import judged_texts
 from niceeval.cli.numbers import counted, scores, seconds
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.show import run_folder, warnings_as_lines
 from niceeval.cli.text import line, paragraph
 from niceeval.errors import RecordError
@@ -24,6 +22,7 @@ from niceeval.record.find import find_attempt, found_attempt, is_id
 from niceeval.record.lines import RunSource
 from niceeval.record.queries import RunTables
 from niceeval.record.rows import strict
+from niceeval.reporters.judge_texts import judged_texts
 from niceeval.results import AssertionResult, AttemptResult
 
 __all__ = ["evidence_command"]
@@ -44,8 +43,8 @@ def evidence_command(name: str, run: str | None, *, agent: str | None, attempt: 
         except RecordError as error:
             conversation, problem = (), str(error)
         if as_json:
-            json.dump(strict(_whole(result, conversation, document, source)), sys.stdout, indent=2, allow_nan=False)
-            sys.stdout.write("\n")
+            json.dump(strict(_whole(result, conversation, document, source)), Output(), indent=2, allow_nan=False)
+            Output().write("\n")
             return 0
         screen = open_screen()
         screen.write(_head(result, document, source, screen))

@@ -1,12 +1,11 @@
 """`niceeval export`: a run as files for other tools."""
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import Literal, cast
 
 from niceeval.cli.codes import USAGE
-from niceeval.cli.screen import complain, open_screen
+from niceeval.cli.screen import Output, complain, open_screen
 from niceeval.cli.show import run_folder, warnings_as_lines
 from niceeval.cli.text import cut, line
 from niceeval.record.export import Format, export_run, export_table
@@ -37,9 +36,8 @@ def _to_stdout(run: str, format: Format, table: str | None) -> int:
         return USAGE
     with warnings_as_lines(), tempfile.TemporaryDirectory() as place:
         path = export_table(run_folder(run), table, format, Path(place) / f"{table}.{format}")
-        sys.stdout.flush()
+        out = Output()
         with open(path, "rb") as file:
             while portion := file.read(1 << 20):
-                sys.stdout.buffer.write(portion)
-        sys.stdout.buffer.flush()
+                out.write(portion)
     return 0

@@ -8,11 +8,11 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from niceeval._reading import preview, spec_text, where
-from niceeval.cli.judge_texts import judged_texts
 from niceeval.cli.numbers import counted
 from niceeval.cli.screen import Screen
 from niceeval.cli.text import cut, line, paragraph, safe
 from niceeval.errors import RecordError
+from niceeval.reporters.judge_texts import judged_texts
 from niceeval.results import AssertionResult, AttemptResult
 
 __all__ = ["Naming", "detail", "entry_line", "failed_block", "heading"]

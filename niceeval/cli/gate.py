@@ -1,6 +1,5 @@
 """`niceeval gate`: what it answers, with the arithmetic."""
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +8,7 @@ from rich.text import Text
 
 from niceeval.cli.codes import FAILED, INCONCLUSIVE, PASSED
 from niceeval.cli.numbers import bound, chance, counted, percent, signed, span
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.show import warnings_as_lines
 from niceeval.cli.text import cut, line, paragraph
 from niceeval.record.comparisons import Comparison, Flip
@@ -36,7 +35,7 @@ def gate_command(run: str, options: Mapping[str, Any], *, as_json: bool) -> int:
                 other.close()
             found = gate(record, info, **given)
     if as_json:
-        sys.stdout.write(found.model_dump_json() + "\n")
+        Output().write(found.model_dump_json() + "\n")
     else:
         screen = open_screen()
         screen.write(_report(found, screen))

@@ -1,14 +1,13 @@
 """`niceeval history`: requirements over runs."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from niceeval.cli.codes import NOTHING, PASSED
 from niceeval.cli.numbers import chance, counted, rate
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.show import warnings_as_lines
 from niceeval.cli.text import columns, line, paragraph
 from niceeval.record.histories import HistoryPoint, RequirementHistory, histories, history
@@ -24,7 +23,7 @@ def history_command(key: str | None, eval: str | None, *, as_json: bool) -> int:
         rows: Rows[RequirementHistory] | Rows[HistoryPoint]
         rows = histories(record, eval=eval) if key is None else history(record, key, eval=eval)
     if as_json:
-        sys.stdout.write(json.dumps({"requirements" if key is None else "runs": rows.to_dicts()}) + "\n")
+        Output().write(json.dumps({"requirements" if key is None else "runs": rows.to_dicts()}) + "\n")
         return PASSED
     screen = open_screen()
     every = [each for each in rows if isinstance(each, RequirementHistory)]

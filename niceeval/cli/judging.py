@@ -1,7 +1,6 @@
 """`niceeval judge-check`: a judge held against people's labels."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +13,10 @@ from niceeval.cli.codes import ERRORED, FAILED, INCONCLUSIVE, PASSED
 from niceeval.cli.executing import require_backend
 from niceeval.cli.judged import CACHE, named_judge
 from niceeval.cli.numbers import counted, percent
-from niceeval.cli.screen import Screen, complain, open_screen, printed_aside
+from niceeval.cli.screen import Output, Screen, complain, open_screen, printed_aside
 from niceeval.cli.text import columns, cut, line, paragraph
 from niceeval.config import load_config
+from niceeval.errors import ConfigError
 from niceeval.judge.desks import Desks
 from niceeval.judge.labels import read_labels
 from niceeval.judge.measuring import RECIPES, Measured, Outcome, Recipe, measure, named_recipe, recipe_of
@@ -81,7 +81,7 @@ def judge_check_command(
     redactor = current_redactor(config.secrets)
     if as_json:
         document = {**_document(found, used, chosen, min_kappa), "says": said if decided else None, "exit_code": code}
-        sys.stdout.write(json.dumps(redactor.redact_tree(document)[0]) + "\n")
+        Output().write(json.dumps(redactor.redact_tree(document)[0]) + "\n")
         return code
     screen = open_screen()
     screen.write(_report(found, used, chosen, min_kappa, said, screen, redactor))
@@ -92,6 +92,8 @@ def _recipe(text: str) -> Recipe:
     name, colon, argument = text.partition(":")
     if name in RECIPES:
         return named_recipe(name, argument if colon else None)
+    if not colon:
+        raise ConfigError(f"--recipe {text} is none of {', '.join(RECIPES)}; name another judge match as MODULE:ATTR")
     return recipe_of(resolve_reference(text, "judge", "polite"), text)
 
 

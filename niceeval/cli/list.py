@@ -1,7 +1,6 @@
 """`niceeval list`: the evals that are there, or the experiments; nothing is run."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from niceeval.cli.numbers import counted
 from niceeval.cli.options import Options
 from niceeval.cli.plan_text import experiment_lines
 from niceeval.cli.run import answered
-from niceeval.cli.screen import Screen, complain, open_screen
+from niceeval.cli.screen import Output, Screen, complain, open_screen
 from niceeval.cli.selecting import NothingSelected, select
 from niceeval.cli.text import columns, line
 from niceeval.config import Config, load_config
@@ -60,7 +59,7 @@ def _evals(options: Options, config: Config) -> tuple[tuple[Eval[Any], ...], int
 
 def _show_evals(evals: Sequence[Eval[Any]], *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps({"evals": list(map(_eval_document, evals))}) + "\n")
+        Output().write(json.dumps({"evals": list(map(_eval_document, evals))}) + "\n")
         return
     screen = open_screen()
     screen.write(_eval_lines(evals, screen))
@@ -96,7 +95,7 @@ def _eval_document(each: Eval[Any]) -> dict[str, Any]:
 def _show_experiments(experiments: Sequence[Experiment], evals: Sequence[Eval[Any]], *, as_json: bool) -> None:
     if as_json:
         documents = [_experiment_document(each, evals) for each in experiments]
-        sys.stdout.write(json.dumps({"experiments": documents}) + "\n")
+        Output().write(json.dumps({"experiments": documents}) + "\n")
         return
     screen = open_screen()
     for each in experiments:

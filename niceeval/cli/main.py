@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from errno import EPIPE
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -41,6 +42,7 @@ def _answered(command: Callable[[], Any]) -> int:
     """Run a command; a mistake becomes a sentence on standard error, and an interrupt its exit code."""
     try:
         code = command()
+        _flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -60,6 +62,18 @@ def _answered(command: Callable[[], Any]) -> int:
                 _complain(found.args[1])
         return FULL_PIPE
     return code if isinstance(code, int) else 0
+
+
+def _flush() -> None:
+    """Let the reader have what was written: what cannot be written must not fail when the process ends."""
+    if sys.stdout is None or sys.stdout.closed:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BrokenPipeError(EPIPE, f"standard output cannot be written: {error.strerror or error}") from error
 
 
 def _complain(text: str) -> None:

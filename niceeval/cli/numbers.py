@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from niceeval.stats.digits import bound
+from niceeval.stats.digits import bound, whole_only
 
 __all__ = ["bound", "chance", "clock", "counted", "percent", "rate", "scores", "seconds", "signed", "span"]
 
@@ -24,15 +24,20 @@ def rate(value: float | None) -> str:
 
 
 def scores(values: Iterable[float | None]) -> list[str]:
-    """Write scores with two digits, or as many as keep different scores apart.
+    """Write scores with two digits, or as many as keep different scores apart, and from wholes that they are not.
 
-    >>> scores([4.8, 3.0, None]), scores([0.6666, 0.6667])
-    (['4.80', '3.00', '-'], ['0.6666', '0.6667'])
+    >>> scores([4.8, 3.0, None]), scores([0.6666, 0.6667]), scores([0.999])
+    (['4.80', '3.00', '-'], ['0.6666', '0.6667'], ['0.999'])
     """
     given = list(values)
     distinct = {value for value in given if value is not None}
     digits = next(
-        (n for n in range(2, _MOST_DIGITS) if len({f"{v:.{n}f}" for v in distinct}) == len(distinct)), _MOST_DIGITS
+        (
+            n
+            for n in range(2, _MOST_DIGITS)
+            if len({f"{v:.{n}f}" for v in distinct}) == len(distinct) and all(whole_only(v, n) for v in distinct)
+        ),
+        _MOST_DIGITS,
     )
     return ["-" if value is None else f"{value:.{digits}f}" for value in given]
 
@@ -88,23 +93,26 @@ def percent(share: float) -> str:
 
 
 def signed(value: float | None) -> str:
-    """Write a difference with its sign, and never as 0 unless it is.
+    """Write a difference with its sign, and never as a whole unless it is.
 
-    >>> signed(-0.1), signed(0.0004), signed(0), signed(None)
-    ('-0.10', '+0.0004', '0.00', '-')
+    >>> signed(-0.1), signed(0.0004), signed(-0.999), signed(0), signed(None)
+    ('-0.10', '+0.0004', '-0.999', '0.00', '-')
     """
     if value is None:
         return "-"
-    digits = next((n for n in range(2, _MOST_DIGITS) if float(f"{value:.{n}f}") or not value), _MOST_DIGITS)
-    return f"{value:+.{digits}f}" if value else f"{0:.{digits}f}"
+    return f"{value:+.{_digits(value)}f}" if value else "0.00"
 
 
 def span(ends: tuple[float, float] | None, *, sign: bool = False) -> str:
     """Write an interval.
 
-    >>> span((0.801, 0.917)), span((-0.2, 0.004), sign=True), span(None)
-    ('0.80 to 0.92', '-0.20 to +0.004', '-')
+    >>> span((0.801, 0.9971)), span((-0.2, 0.004), sign=True), span(None)
+    ('0.80 to 0.997', '-0.20 to +0.004', '-')
     """
     if ends is None:
         return "-"
-    return " to ".join(signed(end) if sign else f"{end:.2f}" for end in ends)
+    return " to ".join(signed(end) if sign else f"{end:.{_digits(end)}f}" for end in ends)
+
+
+def _digits(value: float) -> int:
+    return next((n for n in range(2, _MOST_DIGITS) if whole_only(value, n)), _MOST_DIGITS)

@@ -1,7 +1,6 @@
 """`--dry-run`: what would run, without running or writing anything."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from rich.text import Text
 from niceeval.cli.numbers import counted
 from niceeval.cli.options import Asked, Options
 from niceeval.cli.progress import run_headline
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.text import columns, cut, line, paragraph
 from niceeval.evals.experiments import Experiment
 from niceeval.evals.rows import shown
@@ -26,7 +25,7 @@ def show_plan(plan: Plan, asked: Asked, options: Options) -> None:
     """Print the plan as text, or as one JSON object."""
     if options.as_json:
         document = {**plan.header(), "planned": plan.size, "asked": asked.document()}
-        sys.stdout.write(json.dumps(current_redactor(plan.declared_secrets).redact_tree(document)[0]) + "\n")
+        Output().write(json.dumps(current_redactor(plan.declared_secrets).redact_tree(document)[0]) + "\n")
         return
     screen = open_screen()
     screen.write([*run_headline(plan, screen), *_plan_lines(plan, screen)])

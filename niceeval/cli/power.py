@@ -1,7 +1,6 @@
 """`niceeval power`: how many cases it takes."""
 
 import json
-import sys
 from collections.abc import Iterator
 from math import ceil
 
@@ -9,7 +8,7 @@ import attrs
 from rich.text import Text
 
 from niceeval.cli.numbers import percent
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.text import columns, line, paragraph
 from niceeval.errors import ConfigError
 from niceeval.stats import Needed, cases_needed
@@ -26,7 +25,7 @@ def power_command(*, rate: float, detect: float, power: float, confidence: float
         numbers = attrs.asdict(found)
         given = {"rate": rate, "detect": detect, "power": power, "confidence": confidence, "attempts": attempts}
         fewest = {name: None if number is None else ceil(number / attempts) for name, number in numbers.items()}
-        sys.stdout.write(json.dumps({**given, "cases": numbers, "cases_if_independent": fewest}) + "\n")
+        Output().write(json.dumps({**given, "cases": numbers, "cases_if_independent": fewest}) + "\n")
         return 0
     screen = open_screen()
     screen.write(_report(found, rate, detect, power, confidence, attempts, screen))

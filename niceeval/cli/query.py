@@ -2,16 +2,15 @@
 
 import csv
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from niceeval.cli.numbers import counted
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.show import run_folder, warnings_as_lines
 from niceeval.cli.text import cut, line, paragraph
 from niceeval.record import Record
@@ -40,7 +39,7 @@ def query_command(sql: str, runs: Sequence[str], format: str, timeout: float) ->
                 screen = open_screen()
                 screen.write(_table(answer, tables.headers, screen))
             else:
-                {"csv": _write_csv, "json": _write_json, "jsonl": _write_lines}[format](answer, sys.stdout)
+                {"csv": _write_csv, "json": _write_json, "jsonl": _write_lines}[format](answer, Output())
     return 0
 
 
@@ -55,21 +54,21 @@ def schema_command() -> int:
     return 0
 
 
-def _write_csv(answer: Answer, out: TextIO) -> None:
+def _write_csv(answer: Answer, out: Output) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(answer.names)
     for row in answer.rows:
         writer.writerow([_cell(value) for value in row])
 
 
-def _write_json(answer: Answer, out: TextIO) -> None:
+def _write_json(answer: Answer, out: Output) -> None:
     out.write("[")
     for number, row in enumerate(answer.rows):
         out.write(("," if number else "") + "\n" + _object(answer.names, row))
     out.write("\n]\n")
 
 
-def _write_lines(answer: Answer, out: TextIO) -> None:
+def _write_lines(answer: Answer, out: Output) -> None:
     for row in answer.rows:
         out.write(_object(answer.names, row) + "\n")
 

@@ -1,7 +1,6 @@
 """`niceeval rank`: the agents of a run by their scores."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
@@ -9,7 +8,7 @@ from rich.text import Text
 from niceeval.cli.codes import NOTHING, PASSED
 from niceeval.cli.gate import named_run
 from niceeval.cli.numbers import percent, scores, span
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.show import warnings_as_lines
 from niceeval.cli.text import columns, line, paragraph
 from niceeval.record.ranks import Ranked, rank
@@ -25,7 +24,7 @@ def rank_command(run: str, confidence: float, *, as_json: bool) -> int:
             whole = rank(record, info, confidence=confidence)
             each = rank(record, info, by_eval=True, confidence=confidence)
     if as_json:
-        sys.stdout.write(json.dumps({"run": info.id, "overall": whole.to_dicts(), "evals": each.to_dicts()}) + "\n")
+        Output().write(json.dumps({"run": info.id, "overall": whole.to_dicts(), "evals": each.to_dicts()}) + "\n")
         return PASSED if whole else NOTHING
     screen = open_screen()
     screen.write([line(f"run {info.id}")])

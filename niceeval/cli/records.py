@@ -12,7 +12,7 @@ from rich.text import Text
 from niceeval.cli.codes import FAILED, PASSED
 from niceeval.cli.numbers import counted
 from niceeval.cli.report import recorded_run
-from niceeval.cli.screen import Screen, complain, open_screen
+from niceeval.cli.screen import Output, Screen, complain, open_screen
 from niceeval.cli.text import columns, cut, line, paragraph
 from niceeval.errors import RecordError
 from niceeval.record.check import RecordCheck, RunCheck, check_record
@@ -40,7 +40,7 @@ def check_command(run: str | None, *, as_json: bool) -> int:
     """Say what is wrong in a record, or in one run of it, as a report or as one JSON object."""
     found = check_record(*_asked(run))
     if as_json:
-        sys.stdout.write(json.dumps(_document(found), allow_nan=False) + "\n")
+        Output().write(json.dumps(_document(found), allow_nan=False) + "\n")
     else:
         screen = open_screen()
         screen.write(_report(found, screen))

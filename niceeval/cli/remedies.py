@@ -28,9 +28,9 @@ _BY_CODE: Final[Mapping[str, str]] = {
     "judge-timeout": "give the judge more time (timeout), or a smaller model, then resume with --errored",
     "judge-unreachable": "see that the judge's endpoint is up, then resume with --errored",
     "judge-request-refused": "see what the endpoint refuses; structured = false where it knows no JSON schema",
-    "judge-refused": "read the reply in niceeval show; another model or a plainer rule may answer",
-    "judge-off-format": "read the reply in niceeval show; use structured = true, or a model that keeps to a format",
-    "judge-off-scale": "read the reply in niceeval show; choices in place of a scale leave less to misread",
+    "judge-refused": "another model or a plainer rule may answer; niceeval evidence has the whole reply",
+    "judge-off-format": "use structured = true, or a model that keeps to a format; niceeval evidence has the whole reply",
+    "judge-off-scale": "choices in place of a scale leave less to misread; niceeval evidence has the whole reply",
     "cut-off": "give the attempt more time: --timeout",
 }
 
@@ -50,6 +50,7 @@ _BY_WORDS: Final[Sequence[tuple[tuple[str, ...], str]]] = (
 
 _BY_REASON: Final[Sequence[tuple[tuple[str, ...], str]]] = (
     (("AgentReferenceError",), "name the agent: niceeval run ... --agent module:attr"),
+    (("EvalLoadError",), "correct what the file holds at this place, then run again"),
     (("nothing was checked",), "register a gate: t.check(...), turn.succeeded(), or .gate() on a threshold"),
     (("timed out",), "give it more time (--timeout), or see what the agent waits for"),
     (("agent unavailable",), "see that the agent can be reached and its key is set, then run again"),
@@ -67,7 +68,12 @@ def entry_remedy(entry: AssertionResult) -> str | None:
 
 def attempt_remedy(attempt: AttemptResult) -> str:
     """Return what to do about an attempt that could not run to its end."""
-    known = _first(_BY_REASON, attempt.reason or "")
+    reason = attempt.reason or ""
+    if "timed out" in reason and any(
+        entry.evaluation.code == "cut-off" and entry.match.get("judge") for entry in attempt.undecided
+    ):
+        return "give it more time (--timeout): a judge had not answered yet, and niceeval evidence says what came of it"
+    known = _first(_BY_REASON, reason)
     return known or "correct the eval at this place, then run again"
 
 

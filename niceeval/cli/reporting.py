@@ -84,6 +84,8 @@ def write_reports(wanted: Sequence[Wanted], folder: Path, eval: str | None = Non
 def _write(wanted: Wanted, view: RunView) -> None:
     parts = _console(view) if wanted.kind == "console" else REPORTERS[wanted.kind](_contents(view))
     if wanted.path == "-":
+        if sys.stdout is None:
+            raise OSError("there is no standard output")
         for part in parts:
             sys.stdout.write(part)
         sys.stdout.flush()

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import Any, TextIO
+from typing import Any, TextIO, final
 
 import attrs
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from niceeval.cli.text import paragraph
 
-__all__ = ["Screen", "Symbols", "complain", "open_screen", "printed_aside"]
+__all__ = ["Output", "Screen", "Symbols", "complain", "open_screen", "printed_aside"]
 
 _NARROWEST, _WIDEST, _USUAL = 40, 100, 80
 
@@ -87,6 +87,27 @@ class Screen:
         if self.symbols.cut != "…" and "…" in text.plain:
             text.plain = text.plain.replace("…", self.symbols.cut)
         return text
+
+
+@final
+class Output:
+    """Standard output as programs read it: texts as they are, and nothing where the process has none."""
+
+    __slots__ = ()
+
+    def write(self, text: str | bytes) -> int:
+        """Write a text, or bytes as they are.
+
+        Raises:
+            BrokenPipeError: Nobody reads it any more, or it cannot be written, such as on a full disk.
+        """
+        with _written_or_gone():
+            if sys.stdout is None:
+                return 0
+            if isinstance(text, str):
+                return sys.stdout.write(text)
+            sys.stdout.flush()
+            return sys.stdout.buffer.write(text)
 
 
 @contextmanager

@@ -43,9 +43,12 @@ def show_command(
 def _write_json(view: RunView) -> None:
     """Write one object, with one attempt per line: a large run is never held as a whole."""
     from niceeval.cli.outside import outside
+    from niceeval.cli.screen import Output
     from niceeval.reporters.json_report import json_parts
 
-    sys.stdout.writelines(json_parts(view, {"outside": [attrs.asdict(each) for each in outside(view)]}))
+    out = Output()
+    for part in json_parts(view, {"outside": [attrs.asdict(each) for each in outside(view)]}):
+        out.write(part)
 
 
 def _write_report(view: RunView, run: str, *, everything: bool) -> None:

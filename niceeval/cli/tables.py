@@ -10,6 +10,7 @@ from niceeval.cli.numbers import counted, rate, scores
 from niceeval.cli.screen import Screen
 from niceeval.cli.text import columns, cut, line, safe
 from niceeval.cli.view import RunView
+from niceeval.record.lines import plain
 from niceeval.record.rates import Requirement
 from niceeval.results import AttemptResult
 
@@ -65,9 +66,11 @@ def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
         return
     several = len(view.header.agents) > 1
     k = view.header.most_attempts
-    asked = {item.id: item.min_rate for item in planned if item.min_rate is not None}
+    asked = {plain(item.id): f"{item.min_rate:g}" for item in planned if item.min_rate is not None}
+    # Cases with too few decided attempts are outside pass@k: where there are any, it says how many are in it.
+    partly = any(0 < each.pass_cases.get(k, 0) < each.cases for each in view.rates.evals)
     head = ["eval", "passed/decided", "errored", "rate", *(["asked"] if asked else [])]
-    head += [f"pass@{k}", f"pass^{k}"] if k > 1 else []
+    head += [f"pass@{k}", f"pass^{k}", *(["cases"] if partly else [])] if k > 1 else []
     rows: list[list[str]] = []
     above = ""
     for each in view.rates.evals:
@@ -76,8 +79,9 @@ def eval_table(view: RunView, screen: Screen) -> Iterator[Text]:
             rows.append([above, *[""] * (len(head) - 1)])
         name = f"  {each.agent or '-'}" if several else each.eval_id
         row = [name, f"{each.passed}/{each.decided}", str(each.errored), rate(each.rate)]
-        row += [rate(asked.get(each.eval_id))] if asked else []
-        rows.append(row + ([rate(each.pass_at.get(k)), rate(each.pass_hat.get(k))] if k > 1 else []))
+        row += [asked.get(each.eval_id, "-")] if asked else []
+        row += [rate(each.pass_at.get(k)), rate(each.pass_hat.get(k))] if k > 1 else []
+        rows.append(row + ([f"{each.pass_cases.get(k, 0)}/{each.cases}"] if k > 1 and partly else []))
     yield line("")
     yield from columns(head, rows, screen.width)
 
@@ -132,14 +136,14 @@ def ranking_table(view: RunView, screen: Screen) -> Iterator[Text]:
         [
             f"{'-' if place.rank is None else place.rank:>4}  {place.agent or '-'}",
             mean,
-            str(place.scored),
+            f"{place.scored}/{place.planned}",
             str(place.unrankable),
             str(place.errored),
         ]
         for place, mean in zip(places, means, strict=True)
     ]
     yield line("")
-    yield from columns(["rank  agent", "mean score", "scored", "unrankable", "errored"], rows, screen.width)
+    yield from columns(["rank  agent", "mean score", "scored/planned", "unrankable", "errored"], rows, screen.width)
 
 
 def score_table(view: RunView, screen: Screen, *, most: int | None) -> Iterator[Text]:

@@ -1,7 +1,6 @@
 """`niceeval verify` and `niceeval recheck`: stored outcomes derived again, and new checks over what is stored."""
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +10,7 @@ from rich.text import Text
 
 from niceeval.cli.codes import FAILED, PASSED
 from niceeval.cli.numbers import counted
-from niceeval.cli.screen import Screen, open_screen
+from niceeval.cli.screen import Output, Screen, open_screen
 from niceeval.cli.show import run_folder, warnings_as_lines
 from niceeval.cli.text import cut, line, paragraph
 from niceeval.importable import make_importable
@@ -40,7 +39,7 @@ def verify_command(run: str, *, code: bool, as_json: bool) -> int:
             make_importable(Path.cwd())
         found = verify_run(run_folder(run), code=code, load=_load)
     if as_json:
-        sys.stdout.write(json.dumps({**attrs.asdict(found), "rederivable": found.rederivable}) + "\n")
+        Output().write(json.dumps({**attrs.asdict(found), "rederivable": found.rederivable}) + "\n")
     else:
         screen = open_screen()
         screen.write(_verification(found, screen, code))
@@ -87,7 +86,7 @@ def recheck_command(run: str, reference: str, *, as_json: bool) -> int:
         except TypeError as error:
             raise ConfigError(f"{reference}: {error}") from error
     if as_json:
-        sys.stdout.write(json.dumps(attrs.asdict(found)) + "\n")
+        Output().write(json.dumps(attrs.asdict(found)) + "\n")
     else:
         screen = open_screen()
         screen.write(_recheck(found, screen))

@@ -44,6 +44,8 @@ class RunView:
             known = ", ".join(planned.id for planned in whole.evals[:8])
             raise RecordError(f"run {whole.id} has no eval {eval!r}; it has: {known or 'none'}")
         self._queries = RunTables(self.source, only=eval, once=once)
+        # The plan of a large run is held once.
+        self.header = self._queries.header
         self.statuses = self._queries.statuses()
         # A rate is asked of an eval as a whole.
         self._asks = eval is None or any(planned.id == eval for planned in whole.evals)

@@ -190,7 +190,9 @@ def _cases_read(eval_: Eval[Any], problems: list[LoadProblem]) -> bool:
         eval_.iter_cases()
     except EvalLoadError as error:
         why = str(error)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         why = f"reading the cases raised {type(error).__name__}: {error}"
     else:
         return True

@@ -65,7 +65,10 @@ def import_file(file: Path, path_id: str) -> Imported | LoadProblem:
         tree = ast.parse(path.read_bytes(), str(path))
         with recording() as made, _beside(path.parent):
             module = _run(name, path, tree)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # Also what is no Exception, such as SystemExit, or what pytest.skip() raises.
         return _problem(error, path)
     defined = [eval_ for eval_ in made if eval_.source.file == str(path)]
     return Imported(str(path), vars(module), defined, frozenset(_imports(tree)))
@@ -190,7 +193,7 @@ def _problem(error: BaseException, path: Path) -> LoadProblem:
     elif isinstance(error, SystemExit):
         text = f"the file ends the program while it is imported (SystemExit: {error.code}); put that under a main guard"
     else:
-        text = "".join(traceback.format_exception_only(error))
+        text = "".join(traceback.format_exception_only(error)).rstrip()
         if isinstance(error, ModuleNotFoundError):
             text += "; modules are looked up beside the eval file and in the working directory"
     return LoadProblem(shown(file), line, _paragraph(text) + via)

@@ -189,6 +189,7 @@ def test_a_file_that_does_not_import_is_a_problem_and_the_others_are_there(tree:
             "evals/eval_f_library.py": "import json\njson.loads('{')\n",
             "evals/eval_g_null.py": "x = '\0'\n",
             "evals/eval_h_sync.py": HEAD + "@define_eval\ndef sync(t): ...\n",
+            "evals/eval_i_skips.py": "import pytest\npytest.skip('not today', allow_module_level=True)\n",
             "evals/eval_z_fine.py": GREETS,
         }
     )
@@ -207,6 +208,7 @@ def test_a_file_that_does_not_import_is_a_problem_and_the_others_are_there(tree:
             "evals/eval_f_library.py:2: json.decoder.JSONDecodeError: ",
             "evals/eval_g_null.py",
             "evals/eval_h_sync.py:2: TypeError: define_eval() got sync",
+            "evals/eval_i_skips.py:2: Skipped: not today",
         ],
         [
             "def (:",
@@ -217,6 +219,7 @@ def test_a_file_that_does_not_import_is_a_problem_and_the_others_are_there(tree:
             "",
             "null",
             "async def",
+            "",
         ],
         strict=True,
     ):

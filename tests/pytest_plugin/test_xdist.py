@@ -95,3 +95,24 @@ def test_an_error_of_one_worker_stops_all_under_x(project: Any, workers: tuple[s
     done = project.pytest(*workers, "-x", "eval_it.py")
     assert 1 <= done.parseoutcomes()["errors"] <= 2
     assert (project.header.planned(), project.header.status) == (4, "interrupted")
+
+
+def test_what_makes_every_worker_give_up_is_said(project: Any) -> None:
+    project.write(
+        {"test_it.py": "import pytest\n\n@pytest.mark.niceeval(retries=2)\ndef test_it(t):\n    pass\n", "file": ""}
+    )
+    done = project.pytest("-n", "1")
+    assert done.ret != 0
+    lines = pytest.LineMatcher([*done.outlines, *done.errlines])
+    lines.fnmatch_lines(["ERROR: test_it.py::test_it: *takes agent=, style= and timeout=, got retries"])
+
+
+def test_a_record_that_cannot_be_written_is_a_sentence(project: Any) -> None:
+    project.write({"test_counts.py": TEST, "file": ""})
+    done = project.pytest("-n", "1", "--niceeval-record", "file", "--niceeval-agent", "json:loads")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    lines = pytest.LineMatcher([*done.outlines, *done.errlines])
+    lines.fnmatch_lines(
+        ["ERROR: cannot start a run in *: Not a directory; record elsewhere with --niceeval-record DIR"]
+    )
+    assert not any("INTERNALERROR" in line for line in lines.lines)
