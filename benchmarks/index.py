@@ -6,8 +6,8 @@ A run of real attempts is made with the runner and then multiplied: every line g
 """
 
 import asyncio
+import functools
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -45,13 +45,13 @@ async def tone(t: EvalContext, question: str) -> None:
         t.check(turn.message, length(at_most=50 + number)).score(1)
 
 
-def agent(date: str, *, counts: bool) -> object:
+def agent(date: str, *, counts: bool, sorry: int) -> object:
     def answer(message: str) -> Reply:
         order = message.rsplit(" ", 1)[1][:-1]
         number = int(order[4:])
         if number % 50 == 49:
             raise ValueError("no such order")
-        text = f"{order} is in transit and arrives {date if number % 7 else 'soon, sorry'}."
+        text = f"{order} is in transit and arrives {date if number % sorry else 'soon, sorry'}."
         call = ToolCall("lookup", {"order": order}, output={"status": "in_transit"}, status="completed")
         usage = Usage(input_tokens=812, output_tokens=44) if counts or number % 10 else None
         return Reply(text, tool_calls=[call], usage=usage)
@@ -59,10 +59,13 @@ def agent(date: str, *, counts: bool) -> object:
     return answer
 
 
-def generate(root: Path, assertions: int) -> Path:
-    """Write a run of so many assertions."""
+def generate(root: Path, assertions: int, *, sorry: int = 7) -> Path:
+    """Write a run of so many assertions; every so many orders, the agent is sorry."""
     templates = []
-    agents = {"first": agent("on 2026-08-04", counts=True), "second": agent("on a day", counts=False)}
+    agents = {
+        "first": agent("on 2026-08-04", counts=True, sorry=sorry),
+        "second": agent("on a day", counts=False, sorry=sorry),
+    }
     for each in (order_lookup, tone):
         result = asyncio.run(run_eval(each, agent=agents, record=root))
         (path,) = result.folder.glob("attempts-*.jsonl")
@@ -92,18 +95,25 @@ def generate(root: Path, assertions: int) -> Path:
 
 def recount(folder: Path) -> dict[str, object]:
     """Count everything again in plain Python, from the lines alone."""
-    statuses, passed, failed, unmet = Counter(), 0, 0, Counter()
+    statuses, passed, failed, unmet, assertions = Counter(), 0, 0, Counter(), 0
     for path in folder.glob("attempts-*.jsonl"):
         with open(path, "rb") as file:
             for raw in file:
                 attempt = json.loads(raw)
                 statuses[attempt["status"]] += 1
+                assertions += len(attempt["assertions"])
                 if attempt["style"] == "pass":
                     passed += attempt["status"] == "passed"
                     failed += attempt["status"] == "failed"
                 for name in {e["requirement"] for e in attempt["assertions"] if e["decision"] == "unmet"}:
                     unmet[name] += 1
-    return {"statuses": statuses, "passed": passed, "decided": passed + failed, "unmet": unmet}
+    return {
+        "statuses": statuses,
+        "passed": passed,
+        "decided": passed + failed,
+        "unmet": unmet,
+        "assertions": assertions,
+    }
 
 
 def timed(name: str, ask: object) -> object:
@@ -114,40 +124,103 @@ def timed(name: str, ask: object) -> object:
     return answer
 
 
+def answers(root: Path, folder: Path, baseline: Path) -> dict[str, object]:
+    """Ask every fixed query from the kept index, and say how long each takes."""
+    now, before = folder.name, baseline.name
+    asked = {
+        "statuses": lambda record: record.query("SELECT status, count(*) AS n FROM attempts GROUP BY status", now),
+        "runs()": lambda record: record.runs(),
+        'attempts(verdict="failed", limit=100)': lambda record: list(record.attempts(now, verdict="failed", limit=100)),
+        "attempts()": lambda record: record.attempts(now),
+        'assertions(decision="unmet", limit=100)': lambda record: list(
+            record.assertions(now, decision="unmet", limit=100)
+        ),
+        "assertions()": lambda record: record.assertions(now),
+        "requirements()": lambda record: record.requirements(now),
+        "pass_rates()": lambda record: record.pass_rates(now),
+        "ranking()": lambda record: record.ranking(now),
+        "gate(min_rate, requirement, max_errored)": lambda record: record.gate(
+            now, min_rate=0.8, requirements={"short": 0.5}, max_errored=0.1
+        ),
+        "gate(min_rate, baseline)": lambda record: record.gate(now, min_rate=0.8, baseline=before),
+        "compare()": lambda record: record.compare(before, now),
+        "rank()": lambda record: record.rank(now),
+        'history("short")': lambda record: record.history("short"),
+        "histories()": lambda record: record.histories(),
+        'histories(eval="order_lookup")': lambda record: record.histories(eval="order_lookup"),
+    }
+    found: dict[str, object] = {}
+    for name, ask in asked.items():
+        # Each opens the record anew, as a command does.
+        with Record.open(root) as record:
+            found[name] = timed(name, lambda ask=ask, record=record: ask(record))
+    return found
+
+
+def exports(root: Path, folder: Path) -> None:
+    """Say how long the exports take."""
+    for kind in ("parquet", "csv", "jsonl"):
+        with Record.open(root) as record, tempfile.TemporaryDirectory() as out:
+            write = functools.partial(record.export, out, folder.name, format=kind)
+            timed(f"export({kind!r})", write)
+
+
+def commands(folder: Path, baseline: Path) -> None:
+    """Say how long commands take, from the start of Python to its end."""
+    for name, *arguments in (
+        ("niceeval show", "show", folder.name),
+        (
+            "niceeval gate --min-rate 0.8 --baseline",
+            "gate",
+            folder.name,
+            "--min-rate",
+            "0.8",
+            "--baseline",
+            baseline.name,
+        ),
+        ("niceeval compare", "compare", baseline.name, folder.name),
+    ):
+        command = [sys.executable, "-m", "niceeval", *arguments]
+        # The record lies in the project's folder; a gate that fails is an answer, too.
+        ask = functools.partial(subprocess.run, command, cwd=folder.parents[2], stdout=subprocess.DEVNULL)
+        assert timed(name, ask).returncode in (0, 1)
+
+
 def main(assertions: int) -> None:
     with tempfile.TemporaryDirectory() as place:
-        folder = generate(Path(place) / ".niceeval", assertions)
-        with Record.open(folder) as record:
+        root = Path(place) / ".niceeval"
+        baseline = generate(root, assertions, sorry=5)
+        folder = generate(root, assertions)
+        with Record.open(root) as record:
+            record.ranking(baseline.name)
             started, used = time.perf_counter(), time.process_time()
-            record.ranking()
+            record.ranking(folder.name)
             took, spent = time.perf_counter() - started, time.process_time() - used
-            print(f"index made in {took:.2f} s ({assertions / took:,.0f} assertions/s; {spent:.2f} s of CPU)")
-            size = sum(path.stat().st_size for path in folder.glob("index/*/*"))
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            print(f"index {size / 1e6:.1f} MB, {memory:,.0f} MB of memory at most")
-        with Record.open(folder) as record:
-            print("each of these from the kept index:")
-            statuses = "SELECT status, count(*) AS n FROM attempts GROUP BY status"
-            timed("open, and ranking()", record.ranking)
-            timed("runs()", record.runs)
-            timed('attempts(verdict="failed", limit=100)', lambda: list(record.attempts(verdict="failed", limit=100)))
-            timed('attempts(eval="order_lookup")', lambda: record.attempts(eval="order_lookup"))
-            timed(
-                'assertions(decision="unmet", limit=100)', lambda: list(record.assertions(decision="unmet", limit=100))
-            )
-            timed('assertions(key="short", decision="unmet")', lambda: record.assertions(key="short", decision="unmet"))
-            requirements = timed("requirements()", record.requirements)
-            rates = timed("pass_rates()", record.pass_rates)
-            ranking = timed("ranking()", record.ranking)
-            rows = timed("query(statuses)", lambda: record.query(statuses))
-        show = [sys.executable, "-m", "niceeval", "show", str(folder)]
-        timed("niceeval show", lambda: subprocess.run(show, stdout=subprocess.DEVNULL, check=True, env={**os.environ}))
+        print(f"index made in {took:.2f} s ({assertions / took:,.0f} assertions/s; {spent:.2f} s of CPU)")
+        size = sum(path.stat().st_size for path in folder.glob("index/*/*"))
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"index {size / 1e6:.1f} MB, {memory:,.0f} MB of memory at most")
+        print("each of these from the kept index:")
+        found = answers(root, folder, baseline)
+        exports(root, folder)
+        commands(folder, baseline)
         counted = timed("a recount in plain Python", lambda: recount(folder))
-        assert {row["status"]: row["n"] for row in rows} == dict(counted["statuses"])
-        assert (rates.overall.passed, rates.overall.decided) == (counted["passed"], counted["decided"])
-        assert {each.key: each.failed for each in requirements if each.failed} == dict(counted["unmet"])
-        assert sum(place.scored for place in ranking) == counted["statuses"]["scored"]
+        check(found, counted)
         print("the recount gives the same figures")
+
+
+def check(found: dict[str, object], counted: dict[str, object]) -> None:
+    """Hold the answers against the recount."""
+    assert {row["status"]: row["n"] for row in found["statuses"]} == dict(counted["statuses"])
+    overall = found["pass_rates()"].overall
+    assert (overall.passed, overall.decided) == (counted["passed"], counted["decided"])
+    assert {each.key: each.failed for each in found["requirements()"] if each.failed} == dict(counted["unmet"])
+    assert sum(place.scored for place in found["ranking()"]) == counted["statuses"]["scored"]
+    assert sum(place.scored for place in found["rank()"]) == counted["statuses"]["scored"]
+    rates = [each for each in found["gate(min_rate, baseline)"].conditions if each.kind == "rate"]
+    assert sum(each.passed for each in rates) == counted["passed"]
+    assert sum(each.overall.second.passed for each in found["compare()"]) == counted["passed"]
+    assert len(found["assertions()"]) == counted["assertions"]
 
 
 if __name__ == "__main__":

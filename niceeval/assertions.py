@@ -90,7 +90,8 @@ class AssertionLog:
             self.admit()
         kind = _KINDS.get(type(match)) or self._kind_of(match)
         rule: Any = match
-        if type(subject) not in PLAIN:
+        plain = type(subject) in PLAIN
+        if not plain:
             problem = not_a_subject(subject)
             if problem is not None:
                 raise self.refuse(problem)
@@ -99,17 +100,28 @@ class AssertionLog:
         begun = perf_counter()
         entry.at = begun - self.started
         entry.live = subject
-        if rule._may_await:
+        try:
+            awaits = rule._awaits
+        except AttributeError:
+            awaits = rule._may_await
+        if awaits:
             self._capture_evidence(entry, subject, rule)
             if entry.evaluation is None:
                 self._begin(entry, rule, self.evidence.private(subject))
         else:
-            captured = self.evidence.capture(subject)
+            captured = self.evidence.texts.get(subject) if type(subject) is str else None
+            if captured is None:
+                captured = self.evidence.capture(subject)
+                if captured.problem is not None or not captured.rebuildable:
+                    self._note_loss(entry, captured)
             entry.subject = captured.digest
-            if captured.problem is not None or not captured.rebuildable:
-                self._note_loss(entry, captured)
             if entry.evaluation is None:
-                evaluation = evaluate_part(rule, subject, "")
+                try:
+                    evaluation = rule._evaluate(subject, "") if plain else None
+                except Exception:
+                    evaluation = None
+                if type(evaluation) is not Evaluation:
+                    evaluation = evaluate_part(rule, subject, "")
                 entry.evaluation = bounded(evaluation) if evaluation.diagnostic.children else evaluation
         entry.took = perf_counter() - begun
         self.entries.append(entry)
@@ -197,7 +209,11 @@ class AssertionLog:
         begun = perf_counter()
         entry.at = begun - self.started
         entry.subject, entry.coverage, entry.yields = cut, coverage, yields
-        if match._may_await:
+        try:
+            awaits = match._awaits
+        except AttributeError:
+            awaits = match._may_await
+        if awaits:
             self._begin(entry, match, evidence)
         else:
             evaluation = evaluate_part(match, evidence, "")
@@ -265,6 +281,17 @@ class AssertionLog:
             earned = earn(entry.outcome, entry.measurement, entry.points)
             reason = evaluation.reason if evaluation is not None else None
             yield Part(entry.outcome, self.deciding(entry), entry.requirement, reason, earned or Fraction(0))
+
+    def all_met(self) -> bool:
+        """Tell whether there is a gate in a pass-style attempt, and each of them is met."""
+        some = False
+        for entry in self.entries:
+            if entry.gate:
+                evaluation = entry.evaluation
+                if evaluation is None or (evaluation.outcome != "matched" and evaluation.outcome != "measured"):
+                    return False
+                some = True
+        return some
 
     def earned(self, entry: Entry) -> float | None:
         """Return what the entry contributes to the score; None where it has no points, or nothing is known."""

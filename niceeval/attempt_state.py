@@ -2,8 +2,9 @@
 
 import inspect
 import math
+import sys
 import time
-from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import reduce
 from typing import Any, TypeVar, final
 
@@ -15,7 +16,7 @@ from niceeval.assertions import AssertionLog
 from niceeval.entries import Style
 from niceeval.errors import AgentFailed, AgentReferenceError, AgentUnavailable, message_of, told
 from niceeval.evidence import Evidence
-from niceeval.signals import SkipSignal, StopSignal, being_cancelled, leaves, site
+from niceeval.signals import SkipSignal, StopSignal, being_cancelled, known_sites, leaves, site
 from niceeval.transcript import TurnEvidence, turn_cut_off, turn_from_reply
 from niceeval.turn_record import TurnRecord
 
@@ -88,8 +89,8 @@ class AttemptState:
     """Everything that the context, its sessions and the runner share about one attempt."""
 
     __slots__ = (
-        "_offered", "agent", "attempt", "deadline", "flags", "log", "logs", "model", "sessions", "skipped",
-        "tearing_down", "unreachable",
+        "agent", "attempt", "deadline", "flags", "log", "logs", "model", "offered", "over", "recorded", "sessions",
+        "skipped", "tearing_down", "torn_down", "unreachable",
     )  # fmt: skip
 
     def __init__(
@@ -104,9 +105,12 @@ class AttemptState:
         self.logs: list[dict[str, Any]] = []
         self.sessions: list[SessionState] = []
         self.skipped: str | None = None
+        self.recorded = False
+        """Whether the conversation is a recording, so that no agent is called."""
         self.unreachable: Unreached | None = None
-        self.tearing_down = False
-        self._offered: dict[object, tuple[Coroutine[Any, Any, Any], str, int]] = {}
+        self.tearing_down = self.torn_down = False
+        self.over: Callable[[], bool] | None = None
+        self.offered: dict[object, tuple[Coroutine[Any, Any, Any], str, int]] = {}
         self.deadline = None if timeout is None else self.log.started + timeout
 
     def new_session(self, *, observed: bool = False) -> SessionState:
@@ -119,16 +123,18 @@ class AttemptState:
     def offer(self, token: object, sending: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """Remember a message by its token until somebody awaits it, which `take` tells."""
         if not self.log.closed:
-            self._offered[token] = (sending, *site(3))
+            frame = sys._getframe(2)
+            known = known_sites.get((id(frame.f_code), frame.f_lasti))
+            self.offered[token] = (sending, *(site(3) if known is None else known[1:]))
         return sending
 
     def take(self, token: object) -> None:
         """Say that the message is awaited."""
-        self._offered.pop(token, None)
+        self.offered.pop(token, None)
 
     def never_awaited(self) -> list[tuple[str, int]]:
         """Return where messages were made that nobody awaited, and close them."""
-        left = [item for item in self._offered.values() if inspect.getcoroutinestate(item[0]) == inspect.CORO_CREATED]
+        left = [item for item in self.offered.values() if inspect.getcoroutinestate(item[0]) == inspect.CORO_CREATED]
         for sending, _, _ in left:
             sending.close()
         return [(file, line) for _, file, line in left]
@@ -143,6 +149,8 @@ class AttemptState:
     ) -> TurnRecord:
         """Send one message and return the finished turn; a turn that was cut off keeps what was reported."""
         log, agent = self.log, self.agent
+        if self.recorded:
+            raise log.mistake("send() calls an agent, and these checks read recorded conversations: none is called")
         if agent is None:
             raise AgentReferenceError(
                 "this eval sends a message and no agent was given: name one with --agent module:attr, "
@@ -162,7 +170,7 @@ class AttemptState:
         except (StopSignal, SkipSignal):
             raise
         except BaseException as error:
-            raised = _what_it_means(error)
+            raised = _what_it_means(error, self.over)
             if isinstance(raised, AgentUnavailable):
                 # Caught or not: an agent that was not reached is no result.
                 found = Unreached.of([raised])
@@ -196,7 +204,7 @@ async def _within(timeout: float, replying: Awaitable[T]) -> T:
     return reply
 
 
-def _what_it_means(error: BaseException) -> BaseException:
+def _what_it_means(error: BaseException, over: Callable[[], bool] | None) -> BaseException:
     """Return what the author gets for what an agent raised: a broken agent failed, one that nobody reached did not."""
     if isinstance(error, AgentUnavailable | DeadlinePassed):
         return error
@@ -208,7 +216,7 @@ def _what_it_means(error: BaseException) -> BaseException:
             return AgentUnavailable(message, retry_after=every.retry_after, retryable=every.retryable)
     if isinstance(error, Exception):
         return AgentFailed(f"the agent raised {told(error)}")
-    if isinstance(error, anyio.get_cancelled_exc_class()) and not being_cancelled():
+    if isinstance(error, anyio.get_cancelled_exc_class()) and not being_cancelled(over):
         return AgentFailed("the agent awaited a task that was cancelled")
     return error
 

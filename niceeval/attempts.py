@@ -5,7 +5,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, final
 
 import anyio
@@ -17,7 +17,15 @@ from niceeval.documents import attempt_line
 from niceeval.errors import AgentFailed, AgentUnavailable, RecordError, message_of, told
 from niceeval.handles import never_awaited
 from niceeval.redaction import Redactor
-from niceeval.signals import SkipSignal, StopSignal, interrupts, leaves, swallowed_cancellation
+from niceeval.signals import (
+    SkipSignal,
+    StopSignal,
+    asyncio_task,
+    closes,
+    interrupts,
+    leaves,
+    swallowed_cancellation,
+)
 from niceeval.verdict import Folded, fold_pass, fold_score
 
 __all__ = [
@@ -80,6 +88,7 @@ async def run_body(state: AttemptState, body: Callable[[], Awaitable[None]], tim
     """
     ending = NORMAL
     scope = None
+    task = asyncio_task()
     try:
         if timeout is None:
             await body()
@@ -87,12 +96,14 @@ async def run_body(state: AttemptState, body: Callable[[], Awaitable[None]], tim
             with anyio.move_on_after(timeout) as scope:
                 await body()
     except BaseException as error:
-        if interrupts(error):
+        if interrupts(error, state.over) or closes(error, task):
             raise
         ending = ending_of(error)
-    if swallowed_cancellation():
+    if swallowed_cancellation(task):
         # The author's code swallowed the cancellation; what it skipped by that nobody knows.
         return INTERRUPTED if ending.error is None else ending
+    if timeout is None and not state.log.awaits:
+        return ending
     late = scope is not None and scope.cancel_called
     return await settle(state, overdue(state, ending, timeout, late=late), timeout)
 
@@ -182,7 +193,7 @@ def close(
                 f"{entry.file}:{entry.line}: or_stop() was never awaited, so nothing could stop: "
                 "write `await handle.or_stop()`"
             )
-    for file, line in state.never_awaited():
+    for file, line in state.never_awaited() if state.offered else ():
         log.mistakes.append(f"{file}:{line}: send() was never awaited, so nothing was said: write `await t.send(...)`")
     log.close()
     try:
@@ -222,9 +233,12 @@ def _written(
         head["error"] = _error(ending.exception, ending.whole)
     if state.logs:
         head["logs"] = state.logs
-    line = attempt_line(head, log, lambda known: sessions_document(state.sessions, known), redactor, blob)
+    line = attempt_line(head, log, partial(sessions_document, state.sessions), redactor, blob)
     reason = folded.reason if folded.reason is None else redactor.redact_text(folded.reason)[0]
     return Finished(line, folded.status, duration, reason, len(identity.get("tries", ())))
+
+
+_PASSED: Final = Folded("passed")
 
 
 def _fold(state: AttemptState, ending: Ending) -> Folded:
@@ -234,6 +248,8 @@ def _fold(state: AttemptState, ending: Ending) -> Folded:
         error = f"agent unavailable: {state.unreachable.message}"
     if error is None and log.mistakes:
         error = "; ".join(dict.fromkeys(log.mistakes))
+    if log.style == "pass" and error is None and ending.failure is None and state.skipped is None and log.all_met():
+        return _PASSED
     parts = list(log.parts())
     if log.style == "score":
         return fold_score(parts, error=error, failure=ending.failure, skipped=state.skipped)

@@ -41,7 +41,7 @@ def attempt_line(
     """
     matches: dict[str, str] = {}
     entries = "[" + ",".join([entry_text(log, entry, matches) for entry in log.entries]) + "]"
-    known = {text: subject.digest for text, subject in log.evidence.texts() if len(text) > 64}
+    known = {text: subject.digest for text, subject in log.evidence.texts.items() if len(text) > 64}
     subjects = {subject.digest: subject.text for subject in log.evidence.subjects.values()}
     # A secret that is a number is found by the way in which Python writes numbers.
     write = to_json if redactor.secrets else to_json_at_once
@@ -51,12 +51,12 @@ def attempt_line(
         texts = (start, entries, conversation, *matches.values(), *subjects.values())
         if any(map(redactor.touches, texts)):
             return _redacted_line(head, log, log.entries, matches, to_json(sessions({})), redactor, blob)
-    stored = ",".join(_subject(log, digest, text, blob) for digest, text in subjects.items())
+    stored = ",".join([_subject(log, digest, text, blob) for digest, text in subjects.items()])
     return _joined(start, _stored(conversation, blob), stored, matches, entries)
 
 
 def _joined(head: str, sessions: str, subjects: str, matches: Mapping[str, str], entries: str) -> str:
-    specs = ",".join(f'"{digest}":{spec}' for digest, spec in matches.items())
+    specs = ",".join([f'"{digest}":{spec}' for digest, spec in matches.items()])
     return f'{head[:-1]},"sessions":{sessions},"subjects":{{{subjects}}},"matches":{{{specs}}},"assertions":{entries}}}'
 
 

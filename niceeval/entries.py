@@ -1,12 +1,13 @@
 """Entries: what the log of an attempt holds for each check, while the attempt is open."""
 
+import sys
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any, Final, Literal, Protocol, TypeAlias, final
 
 import anyio
 
-from niceeval.signals import site
+from niceeval.signals import known_sites, site
 from niceeval_expect import Evaluation, Match, ParsingMatch
 from niceeval_expect._judge_port import JudgePort
 
@@ -18,6 +19,7 @@ Kind: TypeAlias = Literal["boolean", "threshold", "measure", "points"]
 Yields: TypeAlias = Callable[[Evaluation], Any]
 Spawn: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 
+_getframe: Final = sys._getframe
 group_path: Final[ContextVar[tuple[str, ...]]] = ContextVar("niceeval_group", default=())
 
 
@@ -46,7 +48,13 @@ class Entry:
         self.match = match
         self.scope = scope
         self.gate = gate
-        self.file, self.line = site(4)
+        # What counts is who called the context: of a check two functions above, of a claim over a scope three or more.
+        frame = _getframe(3 if scope == "value" or kind == "points" else 4)
+        known = known_sites.get((id(frame.f_code), frame.f_lasti))
+        if known is None:
+            self.file, self.line = site(4)
+        else:
+            _, self.file, self.line = known
         self.group = group_path.get()
         self.key: str | None = None
         self.label: str | None = None

@@ -54,7 +54,10 @@ def entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
         or entry.judged is not None
     ):
         return to_json(entry_document(log, entry, matches))
-    fingerprint, spec, rebuildable = match._as_kept
+    try:
+        fingerprint, spec, rebuildable = match._kept
+    except AttributeError:
+        fingerprint, spec, rebuildable = match._as_kept
     # Without a key or a label the requirement is the match, which may be another one for every case.
     named = None if entry.key is not None or entry.label is not None else fingerprint
     same = (
@@ -65,12 +68,7 @@ def entry_text(log: AssertionLog, entry: Entry, matches: dict[str, str]) -> str:
     if constant is None:
         constant = _remember(same, entry_document(log, entry, {}))
     matches[fingerprint] = spec
-    if entry.scope == "value":
-        return (
-            f'{{"order":{entry.order},"at":{entry.at:.6f},"took":{entry.took:.6f},'
-            f'"subject":"{entry.subject}","match":"{fingerprint}",{constant}}}'
-        )
-    found = _references_text(entry)
+    found = "" if entry.scope == "value" else _references_text(entry)
     return (
         f'{{"order":{entry.order},{found}"at":{entry.at:.6f},"took":{entry.took:.6f},'
         f'"subject":"{entry.subject}","match":"{fingerprint}",{constant}}}'

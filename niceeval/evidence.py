@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, final
 
@@ -47,11 +47,12 @@ def not_a_subject(subject: object) -> str | None:
 class Evidence:
     """The captured subjects of one attempt, by digest."""
 
-    __slots__ = ("_texts", "subjects")
+    __slots__ = ("subjects", "texts")
 
     def __init__(self) -> None:
         self.subjects: dict[str, EncodedSubject] = {}
-        self._texts: dict[str, EncodedSubject] = {}
+        self.texts: dict[str, EncodedSubject] = {}
+        """The captured texts that are kept as they were, with what they became."""
 
     def capture(self, value: object) -> EncodedSubject:
         """Encode a value as it is now; the same text is encoded once.
@@ -60,21 +61,17 @@ class Evidence:
             The encoded subject, whose `problem` says why it cannot be retained, if so.
         """
         if type(value) is str:
-            known = self._texts.get(value)
+            known = self.texts.get(value)
             if known is None:
                 known = self._keep(encode_subject(value))
-                if len(value) <= _TEXT_LIMIT:
-                    self._texts[value] = known
+                if len(value) <= _TEXT_LIMIT and known.problem is None and known.rebuildable:
+                    self.texts[value] = known
             return known
         return self._keep(encode_subject(value))
 
     def cut(self, text: str) -> str:
         """Keep a cut, already JSON text, as a subject and return its digest."""
         return self._keep(_cut_subject(text)).digest
-
-    def texts(self) -> Iterable[tuple[str, EncodedSubject]]:
-        """Return the captured texts with what they became."""
-        return self._texts.items()
 
     def private(self, value: object) -> object:
         """Return a copy of the same types for an evaluation that goes on after registration.

@@ -166,7 +166,7 @@ def _text(name: str, value: object) -> None:
 def _address(url: str) -> None:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
@@ -178,7 +178,10 @@ def _address(url: str) -> None:
 
 def _number(name: str, value: object, *, least: float | None = None, above: float | None = None) -> None:
     limit = f"of {least} or more" if above is None else f"above {above}"
-    good = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    try:
+        good = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:
+        good = False
     if not good:
         raise TypeError(f"{name} is a finite number {limit}, got {value!r:.80}")
     assert isinstance(value, int | float)

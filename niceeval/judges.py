@@ -42,12 +42,11 @@ class RunJudges:
         self._stops = stops
         self._progress = progress
         self._clean = clean
-        for lane in lanes:
-            self._desks.of(lane.experiment.judge)
+        self._by_lane = {lane: self._desks.of(lane.experiment.judge) for lane in lanes}
 
     def attend(self, log: AssertionLog, lane: Lane, checks: TaskGroup | None) -> None:
         """Let an experiment's judge answer what is asked in an attempt, under no cap but its own."""
-        log.judge = self._desks.of(lane.experiment.judge)
+        log.judge = self._by_lane[lane]
         if checks is not None:
             log.spawn_judge = lambda work: _started(checks, work)
 

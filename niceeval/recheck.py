@@ -1,7 +1,7 @@
 """Rechecking: new or changed checks over what a run has stored, and what would come out differently."""
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
@@ -20,6 +20,7 @@ from niceeval_expect import CountedToolMatch, EventMatch, Match, ScoreMatch, Too
 from niceeval_expect._diagnostic import Diagnostic
 from niceeval_expect._evaluation import Evaluation
 from niceeval_expect._event_scope import event
+from niceeval_expect._judge_port import consults_judge
 from niceeval_expect._scope import ScopeMatch
 from niceeval_expect._tool_scope import called_tool
 
@@ -30,6 +31,7 @@ Checks: TypeAlias = Mapping[str, Match] | Callable[[EvalContext], Any]
 
 _WORST: Final = ("matched", "measured", "unavailable", "errored", "mismatched")
 _MOST_PROBLEMS: Final = 100
+_NO_JUDGE: Final = "a judge would have to be asked, and rechecking asks nobody"
 _KINDS: Final = (ValueMatch, ScoreMatch, ToolMatch, CountedToolMatch, EventMatch, ScopeMatch)
 # What one requirement came out as, and why in a sentence; the sentence is empty where a match has nothing to say.
 Said: TypeAlias = tuple[str, str]
@@ -149,8 +151,7 @@ class _Tally:
             if isinstance(checks, Mapping):
                 self._by_match(attempt, checks, found)
             else:
-                for requirement, outcome, line in _by_function(attempt, checks):
-                    _fold(found, requirement, outcome, line)
+                self._by_function(attempt, checks, found)
         except RecordError as error:
             self.problem(f"{attempt.name}: {error}")
             return
@@ -162,6 +163,9 @@ class _Tally:
             requirement = str(entry.get("requirement"))
             match = checks.get(requirement)
             if match is None:
+                continue
+            if consults_judge(match):
+                self.problem(f"{requirement}: {_NO_JUDGE}")
                 continue
             try:
                 digest = str(entry.get("subject") or "")
@@ -176,6 +180,21 @@ class _Tally:
         # A part of a requirement's entries would tell nothing about it.
         for requirement in unread:
             found.pop(requirement, None)
+
+    def _by_function(
+        self, attempt: StoredAttempt, checks: Callable[[EvalContext], Any], found: dict[str, Said]
+    ) -> None:
+        log = awaited(_observed, attempt, checks)
+        if log.mistakes:
+            raise RecordError("; ".join(dict.fromkeys(log.mistakes)))
+        for entry in log.entries:
+            if entry.judged is not None:
+                self.problem(f"{entry.requirement}: {_NO_JUDGE}")
+            elif entry.evaluation is not None:
+                _fold(found, entry.requirement, entry.evaluation.outcome, _why(entry.evaluation))
+        for entry in log.entries:
+            if entry.judged is not None:
+                found.pop(entry.requirement, None)
 
     def _compare(self, attempt: StoredAttempt, stored: Mapping[str, Said], found: Mapping[str, Said]) -> None:
         for requirement, (after, why) in found.items():
@@ -228,15 +247,6 @@ def _claim(match: Match, *, cut: bool) -> Match:
     if cut:
         raise RecordError(f"{match!r} reads a value, and this is about a scope; use a tool match, or a function of t")
     return match
-
-
-def _by_function(attempt: StoredAttempt, checks: Callable[[EvalContext], Any]) -> Iterator[tuple[str, str, str]]:
-    log = awaited(_observed, attempt, checks)
-    if log.mistakes:
-        raise RecordError("; ".join(dict.fromkeys(log.mistakes)))
-    for entry in log.entries:
-        if entry.evaluation is not None:
-            yield entry.requirement, entry.evaluation.outcome, _why(entry.evaluation)
 
 
 async def _observed(attempt: StoredAttempt, checks: Callable[[EvalContext], Any]) -> AssertionLog:

@@ -225,7 +225,12 @@ def current_redactor(declared: tuple[str, ...] = (), environ: Mapping[str, str] 
 def growing_redactor(declared: tuple[str, ...] = ()) -> Callable[[], Redactor]:
     """Return what gives a redactor for the secrets that are known now and those that become known later."""
     before = current_redactor(declared)
-    return lambda: before.joined(current_redactor(declared))
+
+    def grown() -> Redactor:
+        now = current_redactor(declared)
+        return before if now is before else before.joined(now)
+
+    return grown
 
 
 def _from_environment(environ: Mapping[str, str], declared: tuple[str, ...]) -> list[tuple[str, str]]:

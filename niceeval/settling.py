@@ -8,7 +8,7 @@ import anyio
 
 from niceeval.entries import Entry
 from niceeval.errors import told
-from niceeval.signals import interrupts
+from niceeval.signals import asyncio_task, closes, interrupts
 from niceeval_expect import Evaluation
 from niceeval_expect._evaluation import errored
 
@@ -33,12 +33,13 @@ def settling(
     scope = anyio.CancelScope()
 
     async def settle() -> None:
-        begun = perf_counter()
+        begun, task = perf_counter(), asyncio_task()
         try:
             with scope:
                 settled(entry, await finished())
         except BaseException as error:
-            if interrupts(error):
+            # The group that it runs in is anyio's, whose cancellations are told from those of its own making.
+            if interrupts(error, over=lambda: False) or closes(error, task):
                 raise
             # Left to the task group, a stray cancellation or signal would end the attempts of everybody else.
             settled(entry, errored(told(error), exception=error))

@@ -4,9 +4,9 @@ import asyncio
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Final, final
 
 import anyio
@@ -14,8 +14,11 @@ import anyio
 __all__ = [
     "SkipSignal",
     "StopSignal",
+    "asyncio_task",
     "being_cancelled",
+    "closes",
     "interrupts",
+    "known_sites",
     "leaves",
     "short_path",
     "site",
@@ -42,30 +45,57 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def being_cancelled() -> bool:
-    """Tell whether this task is being cancelled, as opposed to having awaited something that was."""
+def being_cancelled(over: Callable[[], bool] | None = None) -> bool:
+    """Tell whether this task is being cancelled, as opposed to having awaited something that was.
+
+    Args:
+        over: Whether whoever cancels this task from outside has said so. Without it nobody knows, on asyncio, whether
+            it was its own code that cancelled it, and it counts as cancelled from outside.
+    """
     if anyio.current_effective_deadline() == -math.inf:
         return True
-    task = _asyncio_task()
+    if over is not None:
+        return over()
+    task = asyncio_task()
     return task is not None and task.cancelling() > 0
 
 
-def interrupts(error: BaseException) -> bool:
+def interrupts(error: BaseException, over: Callable[[], bool] | None = None) -> bool:
     """Tell whether an exception ends more than its attempt: a cancellation from outside, or Ctrl-C, even in a group."""
     if isinstance(error, anyio.get_cancelled_exc_class()):
-        return being_cancelled()
-    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaves(error))
+        return being_cancelled(over)
+    return any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves(error))
 
 
-def swallowed_cancellation() -> bool:
+def closes(error: BaseException, task: "asyncio.Task[object] | None") -> bool:
+    """Tell whether a coroutine is being closed, after which it may await nothing, or raised GeneratorExit by itself.
+
+    Args:
+        error: What it raised, or what was raised in it.
+        task: What `asyncio_task` returned while it ran.
+    """
+    if not isinstance(error, GeneratorExit):
+        return False
+    try:
+        anyio.get_current_task()
+    except RuntimeError:
+        return True
+    return asyncio_task() is not task
+
+
+def swallowed_cancellation(task: "asyncio.Task[object] | None") -> bool:
     """Tell whether this task was cancelled from outside although its code runs on, as far as the backend knows.
 
     Asyncio does not: its task groups leave a task counted as cancelled that has ended its group in order.
+
+    Args:
+        task: What `asyncio_task` returns in it.
     """
-    return _asyncio_task() is None and anyio.current_effective_deadline() == -math.inf
+    return task is None and anyio.current_effective_deadline() == -math.inf
 
 
-def _asyncio_task() -> "asyncio.Task[object] | None":
+def asyncio_task() -> "asyncio.Task[object] | None":
+    """Return the task that is running; None outside asyncio."""
     try:
         return asyncio.current_task()
     except RuntimeError:
@@ -74,6 +104,12 @@ def _asyncio_task() -> "asyncio.Task[object] | None":
 
 _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _known: Final[dict[str, str | None]] = {}
+known_sites: Final[dict[tuple[int, int], tuple[CodeType, str, int]]] = {}
+"""File and line of calls outside this package, by the identity of their code, which is held, and the instruction.
+
+To find the line of an instruction takes as long as to evaluate a match.
+"""
+_MAX_SITES: Final = 4096
 
 
 def short_path(file: str) -> str:
@@ -98,6 +134,10 @@ def site(depth: int = 2) -> tuple[str, int]:
         except KeyError:
             file = _known[name] = None if name.startswith(_PACKAGE) else short_path(name)
         if file is not None:
-            return file, frame.f_lineno
+            if len(known_sites) >= _MAX_SITES:
+                known_sites.clear()
+            code, line = frame.f_code, frame.f_lineno
+            known_sites[id(code), frame.f_lasti] = (code, file, line)
+            return file, line
         frame = frame.f_back
     return "<unknown>", 0

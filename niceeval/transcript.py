@@ -186,7 +186,7 @@ def _emitted_events(
 def _messages(reply: Reply, events: tuple[Event, ...] | None) -> tuple[str, ...] | None:
     if reply.coverage["messages"] == "none":
         return () if reply.status == "failed" else None
-    said = texts_of(events)
+    said = texts_of(events) if events else []
     if reply.message and (not said or said[-1] != reply.message):
         said.append(reply.message)
     if not said and reply.status in ("completed", "waiting"):

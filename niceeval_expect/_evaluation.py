@@ -38,19 +38,17 @@ _MAX_TRACEBACK: Final = 4_096
 
 @final
 class Deferred:
-    """A produced value that is made when it is first asked for, so that no one else holds it."""
+    """A produced value that is made each time it is asked for, so that no one else holds it."""
 
-    __slots__ = ("_make", "_value")
+    __slots__ = ("_make", "_of")
 
     def __init__(self, make: Callable[[Any], Any], of: object) -> None:
-        self._make: Callable[[Any], Any] | None = make
-        self._value: Any = of
+        self._make = make
+        self._of = of
 
     def value(self) -> Any:
-        """Return the value: the same one every time."""
-        if self._make is not None:
-            self._value, self._make = self._make(self._value), None
-        return self._value
+        """Return the value: an equal one every time, and never the same."""
+        return self._make(self._of)
 
 
 @final

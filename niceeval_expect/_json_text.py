@@ -1,7 +1,7 @@
 """`json_text`: text that is JSON, parsed and then matched."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import Any, Final, Literal, TypeAlias, TypeVar, overload
 
 import attrs
 
@@ -46,10 +46,10 @@ class _JsonText(ParsingMatch[Any]):
         return call_repr("json_text", *(() if inner is None else (show_match(inner),)), **options)
 
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
+        if self._shares and type(subject) is str:
+            return self._evaluate_shared(subject, pointer)
         if not isinstance(subject, str):
             return _no_text(subject, pointer)
-        if self._shares:
-            return self._evaluate_shared(subject, pointer)
         parsed = parse_embedded(subject, self._pick) if self._embedded else parse_strict(subject)
         if isinstance(parsed, ParseProblem):
             return _no_json(parsed, subject, pointer)
@@ -75,29 +75,39 @@ class _JsonText(ParsingMatch[Any]):
     def _evaluate_shared(self, subject: str, pointer: str) -> Evaluation:
         """Evaluate over a value that several checks of one text may read, since none of them gives it away."""
         last = _last
-        parsed = last[1] if last[0] is subject else _parsed_once(subject)
+        _, parsed, plainly = last if last[0] is subject else _parsed_once(subject)
         if type(parsed) is ParseProblem:
             return _no_json(parsed, subject, pointer)
-        if self._match is None:
-            return Evaluation("matched", MATCHED.diagnostic, produced=Deferred(_value_of, subject))
-        inner = evaluate_part(self._match, parsed.value, pointer)
+        match = self._match
+        if match is None:
+            return plainly
+        try:
+            inner = match._evaluate(parsed.value, pointer)
+        except Exception:
+            inner = evaluate_part(match, parsed.value, pointer)
+        if inner is MATCHED:
+            return plainly
         if inner.outcome != "matched":
             return inner
-        product = Deferred(_value_of, subject)
-        return Evaluation("matched", inner.diagnostic, inner.value, inner.reason, inner.examined, product)
+        return Evaluation("matched", inner.diagnostic, inner.value, inner.reason, inner.examined, plainly._produced)
 
 
 _MAX_SHARED: Final = 1 << 16
-_last: tuple[str, Parsed | ParseProblem] = ("", parse_strict(""))
+_Read: TypeAlias = tuple[str, Parsed | ParseProblem, Evaluation]
+_last: _Read = ("", parse_strict(""), MATCHED)
 
 
-def _parsed_once(text: str) -> Parsed | ParseProblem:
-    """Parse a text, and keep what it gave for the next check of the same text: one answer is often read by several."""
+def _parsed_once(text: str) -> _Read:
+    """Parse a text, and keep what it gave for the next check of the same text: one answer is often read by several.
+
+    Returns:
+        The text, what it was parsed to, and what a check says of it that it plainly meets.
+    """
     global _last
-    parsed = parse_strict(text)
+    read = (text, parse_strict(text), Evaluation("matched", MATCHED.diagnostic, produced=Deferred(_value_of, text)))
     if len(text) <= _MAX_SHARED:
-        _last = (text, parsed)
-    return parsed
+        _last = read
+    return read
 
 
 def _value_of(text: str) -> Any:

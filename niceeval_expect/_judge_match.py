@@ -91,7 +91,8 @@ def _material(subject: object, pointer: str, keys: Mapping[str, bool]) -> dict[s
         text = _text(value)
         if text is None:
             return _wrong(f"needs text or data in {key!r}, got {type(value).__name__}", value, child(pointer, key))
-        texts[key] = text
+        # No protocol can carry half a surrogate pair: the judge reads it as its escape.
+        texts[key] = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return texts
 
 

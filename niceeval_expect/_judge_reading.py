@@ -27,9 +27,12 @@ _REFUSAL: Final = re.compile(
     re.IGNORECASE,
 )
 _VERDICTS: Final = frozenset({
-    "answer", "choice", "grade", "label", "pass", "passed", "rating", "result", "score", "verdict",
+    "answer", "choice", "grade", "label", "max", "maximum", "out", "pass", "passed", "rating", "result", "scale", "score",
+    "verdict",
 })  # fmt: skip
+"""Words in the key of another verdict, or of another scale than the one that was asked for."""
 _REASONS: Final = ("rationale", "reason", "reasoning", "explanation")
+_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _SHOWN: Final = 80
 
 
@@ -64,8 +67,8 @@ _Read: TypeAlias = Reading | Unusable
 def read_reply(text: str, scale: Scale) -> _Read:
     r"""Read a reply, which is a JSON object or text with a line for the verdict.
 
-    In text, the last line ``VERDICT: …`` counts, and only if no other one says something else. In JSON, only the key
-    that was asked for counts, and no other verdict may stand beside it.
+    In text, the last line ``VERDICT: …`` counts, and only if no other one says something else and nothing after it
+    names another answer. In JSON, only the key that was asked for counts, and no other verdict may stand beside it.
 
     >>> from niceeval_expect._judge_scale import Range
     >>> read_reply("Clear and polite.\nVERDICT: 4", Range(1, 5)).value
@@ -80,7 +83,8 @@ def read_reply(text: str, scale: Scale) -> _Read:
     inner = fenced[1].strip() if fenced else stripped
     if inner.startswith("{"):
         return _from_json(inner, scale)
-    found = [(line[1].lstrip(_BEFORE).rstrip(_AFTER), line.start()) for line in _LINE.finditer(stripped)]
+    lines = list(_LINE.finditer(stripped))
+    found = [(line[1].lstrip(_BEFORE).rstrip(_AFTER), line.start()) for line in lines]
     if not found:
         if _REFUSAL.match(stripped):
             return Unusable(REFUSED, "the judge declined to answer")
@@ -94,7 +98,20 @@ def read_reply(text: str, scale: Scale) -> _Read:
         if isinstance(before, Unusable) or before.value != read.value or before.verdict != read.verdict:
             shown = cut_text(other, _SHOWN)
             return Unusable(OFF_FORMAT, f"the reply contradicts itself: VERDICT: {shown}, then VERDICT: {read.verdict}")
+    after = stripped[lines[-1].end() :].strip()
+    if _names_another(after, read.verdict, scale):
+        return Unusable(OFF_FORMAT, f"the reply goes on after VERDICT: {read.verdict}: {cut_text(after, _SHOWN)}")
     return read
+
+
+def _names_another(after: str, verdict: str, scale: Scale) -> bool:
+    """Tell whether what follows a verdict may take it back: by that word, by another choice, or by a number."""
+    if re.search(r"verdict", after, re.IGNORECASE):
+        return True
+    if not isinstance(scale, Choices):
+        return re.search(r"\d", after) is not None
+    others = "|".join(re.escape(name) for name, _ in scale.options if name != verdict)
+    return re.search(rf"(?<!\w)(?:{others})(?!\w)", after) is not None
 
 
 def _verdict(said: str, scale: Scale, rationale: str) -> _Read:
@@ -143,8 +160,8 @@ def _from_json(text: str, scale: Scale) -> _Read:
     key = "choice" if isinstance(scale, Choices) else "score"
     if key not in members:
         return Unusable(OFF_FORMAT, f'the reply has no "{key}"')
-    other = next((name for name in members if name != key and name.casefold() in _VERDICTS), None)
     said = members[key]
+    other = next((name for name in members if name != key and _is_verdict(name, members[name], said, scale)), None)
     if other is not None:
         given = f'"{other}": {_shown(members[other])} beside "{key}": {_shown(said)}'
         return Unusable(OFF_FORMAT, f"the reply gives two verdicts, and only one was asked for: {given}")
@@ -159,6 +176,18 @@ def _from_json(text: str, scale: Scale) -> _Read:
     if not _NUMBER.fullmatch(written):
         return Unusable(OFF_FORMAT, f'"score" is {_shown(said)}, not a number of ordinary size')
     return _number(Fraction(written), written, scale, rationale)
+
+
+def _is_verdict(name: str, value: object, said: object, scale: Scale) -> bool:
+    """Tell whether a member beside the verdict is, by its name or what it says, another verdict or another scale."""
+    words = [word.casefold() for word in _WORDS.findall(name)]
+    if any(word in _REASONS for word in words):
+        return False
+    if any(word in _VERDICTS or word.removesuffix("s") in _VERDICTS for word in words):
+        return True
+    if not (isinstance(scale, Choices) and isinstance(value, str) and isinstance(said, str)):
+        return False
+    return scale.find(value.strip()) not in (None, scale.find(said.strip()))
 
 
 class _Decimal:

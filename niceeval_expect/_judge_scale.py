@@ -10,7 +10,7 @@ import attrs
 
 __all__ = ["Choices", "Range", "Scale", "choices_of", "range_of"]
 
-_NAME: Final = re.compile(r"[^\W_](?:[\w -]{0,38}\w)?")
+_NAME: Final = re.compile(r"[^\W_](?:[\w -]{0,38}[^\W_])?")
 
 
 @final
@@ -55,7 +55,10 @@ Scale: TypeAlias = Choices | Range
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:
+        return False
 
 
 def choices_of(given: object, where: str) -> Choices:
@@ -78,7 +81,8 @@ def choices_of(given: object, where: str) -> Choices:
         name, value = pair
         if not _NAME.fullmatch(name):
             raise ValueError(
-                f"{where} has the choice {name!r:.80}; a name is of letters, digits, spaces, _ and -, at most 40"
+                f"{where} has the choice {name!r:.80}; a name is of letters, digits, spaces, _ and -, at most 40, "
+                "and begins and ends with a letter or digit"
             )
         if not _is_number(value) or not 0 <= value <= 1:
             raise ValueError(f"{where} gives {name!r} the measurement {value!r:.80}; give a number from 0 to 1")

@@ -70,16 +70,20 @@ def canonical(spec: Mapping[str, Any]) -> str:
 
 def canonical_call(name: str, args: Mapping[str, object]) -> str:
     """Return the canonical text of ``{"match": name, **args}``, the texts of matches among the arguments reused."""
-    before, after = "", ""
-    for key in sorted(args) if len(args) > 1 else args:
+    form, keys = _form(name, tuple(args))
+    texts = []
+    for key in keys:
         value = args[key]
-        text = _quote(value) if type(value) is str and value.isascii() else _canonical_argument(value)
-        part = f"{_quote(key)}:{text}"
-        if key < "match":
-            before += part + ","
-        else:
-            after += "," + part
-    return f'{{{before}"match":{_quote(name)}{after}}}'
+        texts.append(_quote(value) if type(value) is str and value.isascii() else _canonical_argument(value))
+    return form % tuple(texts)
+
+
+@functools.lru_cache(maxsize=1024)
+def _form(name: str, keys: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return the canonical text with a place for each argument, and the arguments in the order of the places."""
+    parts = {key: f"{_quote(key)}:".replace("%", "%%") + "%s" for key in keys}
+    parts["match"] = f'"match":{_quote(name)}'.replace("%", "%%")
+    return "{" + ",".join(parts[key] for key in sorted(parts)) + "}", sorted(keys)
 
 
 def _canonical_argument(value: object) -> str:

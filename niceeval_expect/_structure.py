@@ -31,6 +31,7 @@ from niceeval_expect._spec import register
 __all__ = ["absent", "at", "has_keys", "json_match", "json_text", "non_empty"]
 
 _PARSE_FIRST: Final = "parse text with json_text(at(...)) first"
+_NEVER_ABSENT: Final = frozenset({str, int, float, bool, dict, list})
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -41,6 +42,7 @@ class _At(ValueMatch):
     _steps: tuple[Step, ...]
     _below: str
     _if_missing: bool
+    _key: object
 
     def _args(self) -> dict[str, object]:
         return {"path": self._path if isinstance(self._path, str) else list(self._path), "of": self._match}
@@ -52,9 +54,18 @@ class _At(ValueMatch):
         return call_repr("at", self._path, show_match(self._match))
 
     def _evaluate(self, subject: object, pointer: str) -> Evaluation:
-        found = resolve(subject, self._steps)
+        # Of one key on an object nothing has to be resolved.
+        found = subject.get(self._key) if type(subject) is dict else None
+        if found is None:
+            found = resolve(subject, self._steps)
         if type(found) is not Blocked:
-            evaluation = evaluate_part(self._match, found, pointer + self._below)
+            if type(found) in _NEVER_ABSENT:
+                try:
+                    evaluation = self._match._evaluate(found, pointer + self._below)
+                except Exception:
+                    evaluation = evaluate_part(self._match, found, pointer + self._below)
+            else:
+                evaluation = evaluate_part(self._match, found, pointer + self._below)
             # What a part was parsed to is not what the whole was.
             return evaluation if evaluation._produced is None else attrs.evolve(evaluation, produced=None)
         if found.kind == "absent":
@@ -89,8 +100,11 @@ def at(path: Path, match: ValueMatch | object, /) -> ValueMatch:
     """
     steps = parse_path(path, "at()")
     wanted = pattern(match) if isinstance(match, re.Pattern) else plain_or_match("at()", match)
-    below = from_segments(step.key for step in steps)
-    return _At(path, wanted, steps, below, accepts_missing(wanted))
+    if len(steps) == 1:
+        key = steps[0].key
+        return _At(path, wanted, steps, child("", key), accepts_missing(wanted), key)
+    # `MISSING` is a key that no object has.
+    return _At(path, wanted, steps, from_segments(step.key for step in steps), accepts_missing(wanted), MISSING)
 
 
 def _rebuild_at(args: Mapping[str, Any]) -> Match:

@@ -111,7 +111,10 @@ def test_agents_come_as_the_command_line_takes_them(tmp_path: Path, text: str, a
         ('agent = { "a b" = "c:d" }', "name has no spaces"),
         ('secrets = "API"', "secrets must be a list of names of environment variables, got str"),
         ("attempt = 3", "has no key 'attempt'; did you mean 'attempts'"),
-        ("colour = 3", "has no key 'colour'; known are agent, evals, experiments, attempts, concurrency, timeout, retries, record"),
+        (
+            "colour = 3",
+            "has no key 'colour'; known are agent, evals, experiments, attempts, concurrency, timeout, retries, record",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_file_key_and_remedy(tmp_path: Path, line: str, message: str) -> None:

@@ -29,6 +29,7 @@ from niceeval import (
 from niceeval.attempts import Finished
 from niceeval.evals.experiments import Experiment
 from niceeval.record import Record
+from niceeval.record.planned import Settled
 from niceeval.record.write import MemoryWriter, RunWriter
 from niceeval.runner import AttemptRef, Plan, execute
 from niceeval_expect import at, equals, includes, satisfies
@@ -287,6 +288,9 @@ async def test_every_attempt_of_the_plan_is_there_once(tmp_path: Path) -> None:
             heard.append((ref.name, ref.agent, ref.attempt, finished.status))
 
         def attempt_retried(self, ref: AttemptRef, tried: int, wait: float, reason: str) -> None:
+            pass
+
+        def settled(self, found: Settled, not_needed: int) -> None:
             pass
 
         def stopped(self, reason: str, not_run: int) -> None:

@@ -1,18 +1,23 @@
 """Two versions on the same cases, and how many cases it takes."""
 
+import random
 from collections.abc import Callable
 from itertools import product
 from statistics import fmean
 
 import numpy as np
 import pytest
-from scipy.stats import binom, hypergeom, ttest_1samp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, hypergeom, permutation_test, ttest_1samp
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from niceeval.stats import (
+    CaseCounts,
     cases_needed,
     compare_scores,
     compare_shares,
+    decide_rate,
     difference_interval,
     gate_power,
     mcnemar,
@@ -210,3 +215,49 @@ def test_what_no_sensible_number_shows_is_not_shown() -> None:
 def test_a_drop_that_leaves_no_rate_is_refused(detect: float) -> None:
     with pytest.raises(ValueError, match=r"detect must be above 0 and below rate=0\.9"):
         cases_needed(0.9, detect)
+
+
+counted = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(0, 3), st.integers(1, 3), st.integers(0, 40)),
+    max_size=6,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(kinds=counted, order=st.randoms(use_true_random=False))
+def test_weights_are_so_many_cases_in_any_order(
+    kinds: list[tuple[int, int, int, int, int]], order: random.Random
+) -> None:
+    kinds = [(min(p1, n1), n1, min(p2, n2), n2, number) for p1, n1, p2, n2, number in kinds]
+    weights = [number for *_, number in kinds]
+    first, second = [kind[:2] for kind in kinds], [kind[2:4] for kind in kinds]
+    cases = [kind for kind in kinds for _ in range(kind[4])]
+    order.shuffle(cases)
+    every = [case[:2] for case in cases], [case[2:4] for case in cases]
+    assert compare_shares(first, second, weights=weights) == compare_shares(*every)
+    means = [[p / n for p, n in side] for side in (first, second)]
+    each = [[p / n for p, n in side] for side in every]
+    assert compare_scores(*means, weights=weights) == compare_scores(*each)
+    counts, all_counts = [CaseCounts(p, n - p) for p, n in first], [CaseCounts(p, n - p) for p, n in every[0]]
+    assert decide_rate(counts, 0.7, weights=weights) == decide_rate(all_counts, 0.7)
+
+
+def test_weights_need_one_number_for_each_value() -> None:
+    with pytest.raises(ValueError, match="weights must have one number for each value, got 1 for 2"):
+        mean_interval([1, 2], weights=[1])
+    with pytest.raises(ValueError, match="weights must be 0 or more, got -1"):
+        mean_interval([1, 2], weights=[1, -1])
+
+
+@pytest.mark.parametrize("size", [3, 12, 40, 300])
+def test_flipped_signs_are_those_of_scipy(size: int) -> None:
+    differences = np.random.default_rng(size).choice([-1.0, -0.5, 0.25, 0.5, 1.0], size, p=[0.3, 0.2, 0.2, 0.2, 0.1])
+
+    def total(sample: np.ndarray, axis: int = -1) -> np.ndarray:
+        return np.asarray(np.sum(sample, axis=axis))
+
+    for side, chance in zip(("less", "two-sided"), sign_flips(list(differences)), strict=True):
+        theirs = permutation_test(
+            (differences,), total, permutation_type="samples", vectorized=True, alternative=side, rng=7
+        ).pvalue
+        assert chance == pytest.approx(min(1.0, float(theirs)), abs=0.02 if size > 12 else 1e-9)

@@ -141,12 +141,14 @@ async def end(process: Process, *, gently: bool = False) -> None:
         gently: Whether it may first end by itself, as its input is closed.
     """
     with anyio.CancelScope(shield=True):
-        if gently and process.returncode is None and process.stdin is not None:
+        running = process.returncode is None
+        if gently and running and process.stdin is not None:
             with suppress(*_BROKEN, OSError):
                 await process.stdin.aclose()
             with anyio.move_on_after(_GRACE):
                 await process.wait()
-        if process.returncode is None:
+        if running:
+            # Even if it has just ended: what it started may not have.
             _kill(process)
         await process.wait()
         with suppress(*_BROKEN, OSError):

@@ -15,9 +15,9 @@ class ChatAssembler:
     """Puts a stream of chat completions together.
 
     A piece of a call belongs to the call with its id; a piece without an id, or with a new one and no name, to the
-    latest call with its index; a piece without either to the latest call. A piece that names another tool, or comes with
-    a name at another index, begins a call of its own, whatever its id. Names and whole arguments that are sent again do
-    not count twice. Calls are in the order of their indexes, where all have one.
+    latest call with its index; a piece without either to the latest call. A piece that names another tool, or that has
+    a name and another index, begins a call of its own, whatever its id. Names and whole arguments that are sent again
+    do not count twice. Calls are in the order of their indexes, where all have one.
     """
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ _BY_CODE: Final[Mapping[str, str]] = {
     "judge-unreachable": "see that the judge's endpoint is up, then resume with --errored",
     "judge-request-refused": "see what the endpoint refuses; structured = false where it knows no JSON schema",
     "judge-refused": "another model or a plainer rule may answer; niceeval evidence has the whole reply",
-    "judge-off-format": "use structured = true, or a model that keeps to a format; niceeval evidence has the whole reply",
+    "judge-off-format": "use structured = true, or a model that keeps to a format; niceeval evidence has the reply",
     "judge-off-scale": "choices in place of a scale leave less to misread; niceeval evidence has the whole reply",
     "cut-off": "give the attempt more time: --timeout",
 }

@@ -19,7 +19,7 @@ from niceeval.cli.numbers import counted, seconds
 from niceeval.cli.outside import outside_table
 from niceeval.cli.screen import Screen
 from niceeval.cli.tables import counts_line, eval_table, ranking_table, requirement_table, score_table
-from niceeval.cli.text import line
+from niceeval.cli.text import line, paragraph
 from niceeval.cli.view import RunView
 from niceeval.record.layout import run_process
 from niceeval.results import AttemptResult
@@ -69,7 +69,7 @@ def run_report(view: RunView, screen: Screen, *, took: float, problems: int, rer
     yield line("")
     yield from counts_line(view.statuses, screen, f" in {seconds(took)}", retried=view.retried)
     yield from asked_line(view, screen)
-    yield from _unfinished(view)
+    yield from _unfinished(view, screen)
     if problems:
         yield line((f"{counted(problems, 'problem')} while loading, named above: not everything ran", "bold red"))
     yield line(("record  ", "dim"), recorded_run(view.folder))
@@ -80,7 +80,7 @@ def short_report(view: RunView, screen: Screen, *, took: float) -> Iterator[Text
     """What `--quiet` leaves: the counts, what is missing, and where the record is."""
     yield from counts_line(view.statuses, screen, f" in {seconds(took)}", retried=view.retried)
     yield from asked_line(view, screen)
-    yield from _unfinished(view)
+    yield from _unfinished(view, screen)
     yield line(("record  ", "dim"), recorded_run(view.folder))
 
 
@@ -108,7 +108,7 @@ def show_report(view: RunView, screen: Screen, *, most: int | None = None) -> It
     yield line("")
     yield from counts_line(view.statuses, screen, retried=view.retried)
     yield from asked_line(view, screen)
-    yield from _unfinished(view)
+    yield from _unfinished(view, screen)
 
 
 def closer_look(view: RunView, run: str) -> Iterator[Text]:
@@ -134,10 +134,11 @@ def _naming(view: RunView) -> Naming:
     return Naming(agents=len(view.header.agents) > 1, attempts=view.header.most_attempts > 1)
 
 
-def _unfinished(view: RunView) -> Iterator[Text]:
+def _unfinished(view: RunView, screen: Screen) -> Iterator[Text]:
     planned = view.header.planned()
     if view.header.stopped is not None:
-        yield line((f"stopped: {view.header.stopped}; {_left(view, planned)} were not run", "yellow"))
+        text = f"{view.header.stopped}; {_left(view, planned)} were not run"
+        yield from paragraph("stopped: ", text, screen.width, style="yellow")
     elif view.finished < planned or view.header.status != "sealed":
         running = view.header.status == "running"
         state = _RUNNING[run_process(view.folder) or "alive"] if running else view.header.status

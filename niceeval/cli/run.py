@@ -12,6 +12,7 @@ from niceeval.cli.numbers import counted
 from niceeval.cli.options import Options
 from niceeval.cli.plan_text import show_plan
 from niceeval.cli.report import Rerun
+from niceeval.cli.reporting import wanted_reports
 from niceeval.cli.screen import complain, printed_aside
 from niceeval.config import Config, load_config
 from niceeval.errors import ConfigError
@@ -34,6 +35,7 @@ def run_command(options: Options) -> int:
     except NothingToRun as nothing:
         return answered(nothing, allow_empty=options.allow_empty)
     plan = judged(_plan(loaded, options, config), asked, config, record)
+    wanted_reports(options.reports)
     for text in hopeless(plan):
         complain(text, fatal=False)
     if options.dry_run:

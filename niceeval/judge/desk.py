@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol, final
 
@@ -25,6 +24,9 @@ __all__ = ["Hearer", "JudgeDesk"]
 MOST_WAIT: Final = 300.0
 """Seconds; an endpoint that asks for more than this before the next call is given up."""
 _MOST_REPLY: Final = 16_384
+_UNANSWERED: Final = {"code": "cut-off", "reason": "the attempt ended before the judge answered"}
+_SHORTEST_KEY: Final = 8
+"""Servers of one's own are given placeholders such as "none", which are ordinary words in what is judged."""
 _LEAVING: Final = 2.0
 """Seconds that closing a connection may take."""
 
@@ -81,11 +83,15 @@ class JudgeDesk:
             "prompt": call.prompt,
             **request.scale.document(),
         }
+        # What stands there until an answer comes is what an attempt that ends first keeps.
+        answers: list[dict[str, Any]] = [dict(_UNANSWERED) for _ in range(config.samples)]
+        note["answers"] = answers
         kept.append(note)
         samples: list[Sample | None] = [None] * config.samples
 
         async def sample(place: int) -> None:
-            samples[place] = await self._sample(request, call, place)
+            said = samples[place] = await self._sample(request, call, place, answers[place])
+            answers[place] = said.document()
 
         if config.samples == 1:
             await sample(0)
@@ -94,7 +100,6 @@ class JudgeDesk:
                 for place in range(config.samples):
                     tasks.start_soon(sample, place)
         judgement = Judgement(tuple(each for each in samples if each is not None))
-        note["answers"] = [each.document() for each in judgement.samples]
         note.update(judgement.spread())
         return judgement
 
@@ -107,12 +112,12 @@ class JudgeDesk:
 
     # -- one sample
 
-    async def _sample(self, request: JudgeRequest, call: Call, place: int) -> Sample:
+    async def _sample(self, request: JudgeRequest, call: Call, place: int, unanswered: dict[str, Any]) -> Sample:
         key = self._cache_key(call, request, place)
         cached = self._cached(key, request)
         if cached is not None:
             return cached
-        tries: list[Mapping[str, Any]] = []
+        tries: list[dict[str, Any]] = []
         while True:
             begun = time.perf_counter()
             try:
@@ -125,9 +130,10 @@ class JudgeDesk:
                     return Sample(reply=shown, code=fault.code, reason=_plain(fault.reason) + after, tries=tuple(tries))
                 took = time.perf_counter() - begun
                 wait = self._backoff.wait(len(tries) + 1, fault.retry_after)
+                tries.append({"reason": f"{fault.code}: {_plain(fault.reason)}", "duration": round(took, 6)})
+                unanswered["tries"] = tries
                 await self._backoff.sleep(wait)
-                reason = f"{fault.code}: {_plain(fault.reason)}"
-                tries.append({"reason": reason, "duration": round(took, 6), "waited": round(wait, 6)})
+                tries[-1]["waited"] = round(wait, 6)
                 continue
             read = _read(answer, request)
             if read.value is not None and self._cache is not None and not _holds_secret(answer):
@@ -206,7 +212,8 @@ class JudgeDesk:
             if not (key.isascii() and key.isprintable()):
                 reason = f"the environment variable {config.key_name} holds characters that no key has"
                 raise self._missing(JudgeFault("judge-key-unresolved", reason))
-            register_secret(config.key_name, key)
+            if len(key) >= _SHORTEST_KEY:
+                register_secret(config.key_name, key)
         self._provider = open_provider(config, key)
         return self._provider
 

@@ -60,14 +60,16 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> Judge
 
 def fault_of_body(body: str) -> JudgeFault:
     """Return the fault of an answer without an error that does not speak the protocol, such as a page of a gateway."""
-    return JudgeFault("judge-unreachable", "what answered does not speak the provider's protocol", True, reply=body)
+    said = _said(body)
+    text = "what answered does not speak the provider's protocol" + (f": {said}" if said else "")
+    return JudgeFault("judge-unreachable", text, True, reply=body)
 
 
 def _said(body: str) -> str:
     """Return the message of an error's JSON body, on one line; nothing of a page."""
     try:
         document: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     error = document.get("error", document) if isinstance(document, dict) else None
     message = error.get("message") if isinstance(error, dict) else error

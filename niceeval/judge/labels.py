@@ -147,6 +147,8 @@ def yardstick_of(scale: Scale, labels: Iterable[Labelled], at_least: float | Non
             f"the mean of {samples} samples is none of the answers: say from where on it passes, --at-least"
         )
     if isinstance(scale, Choices):
+        for row in rows:
+            _named(scale, row)
         return Yardstick(scale, None, tuple(name for name, _ in scale.options))
     names = tuple(f"{number:g}" for number in sorted({float(row.label) for row in rows}))
     if len(names) > _MOST:
@@ -158,6 +160,13 @@ def _require(scale: Scale, row: Labelled) -> None:
     try:
         _measured(scale, row.label)
     except ValueError as error:
+        raise ConfigError(f"{row.place}: {error}") from None
+
+
+def _named(scale: Choices, row: Labelled) -> None:
+    try:
+        _name(scale, row.label)
+    except ConfigError as error:
         raise ConfigError(f"{row.place}: {error}") from None
 
 

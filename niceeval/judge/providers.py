@@ -150,12 +150,13 @@ class _OpenAI(_Sdk):
         choices = document.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
-        if not isinstance(choice, dict) or not isinstance(message, dict):
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict) or not isinstance(content, str | list | None):
             raise fault_of_body(json.dumps(document))
         refusal, reason = message.get("refusal"), choice.get("finish_reason")
         refused = bool(refusal) or reason == "content_filter"
         return Answer(
-            _joined(message.get("content")),
+            _joined(content),
             "refused" if refused else "cut" if reason == "length" else "whole",
             _text(document.get("model")),
             _usage(document.get("usage"), "prompt_tokens", "completion_tokens"),

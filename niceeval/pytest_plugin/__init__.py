@@ -6,8 +6,10 @@ registered, when the first eval file is collected or the first test asks for `t`
 
 import argparse
 import re
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
@@ -105,10 +107,42 @@ def pytest_collection_finish(session: pytest.Session) -> Iterator[None]:
     # A worker tells the controller what it has collected in the same hook; the plan has to be there by then.
     in_worker = hasattr(session.config, "workerinput")
     if in_worker:
-        _settle_plan(session)
+        try:
+            _settle_plan(session)
+        except pytest.UsageError as error:
+            _say_for_worker(session.config, str(error))
+            raise
     yield
     if not in_worker:
         _settle_plan(session)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Report at the end the rates of evals that wait for attempts that did not come."""
+    try:
+        result = yield
+    except BaseException:
+        _finish_rates(session, stopped=True)
+        raise
+    _finish_rates(session, stopped=False)
+    return result
+
+
+def _finish_rates(session: pytest.Session, *, stopped: bool) -> None:
+    # With pytest-xdist, the controller gets these hooks while this one is under way.
+    if hooks_loaded(session.config):
+        from niceeval.pytest_plugin.hooks import finish_rates
+
+        finish_rates(session, stopped=stopped)
+
+
+def _say_for_worker(config: pytest.Config, text: str) -> None:
+    """Say why a worker of pytest-xdist gives up: the controller only sees that it is gone."""
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+        sys.stderr.write(f"ERROR: {text}\n")
+        sys.stderr.flush()
 
 
 def _settle_plan(session: pytest.Session) -> None:

@@ -18,9 +18,11 @@ from niceeval.evals.eval import Eval
 from niceeval.evals.experiments import Experiment
 from niceeval.plans import AttemptRef, Plan
 from niceeval.pytest_plugin import is_plugins
+from niceeval.pytest_plugin.experiments import set_ups_of
 from niceeval.pytest_plugin.hooks import activate, broken_files
 from niceeval.pytest_plugin.outcomes import conclude
 from niceeval.pytest_plugin.planned import PLANNED, PlannedAttempt
+from niceeval.pytest_plugin.rates import FAMILY, Family
 from niceeval.pytest_plugin.running import run_one
 from niceeval.pytest_plugin.settings import BY_FIXTURE, Settings, require_agents, settings_of
 from niceeval.redaction import current_redactor
@@ -70,8 +72,10 @@ class EvalFile(pytest.Module):
         runs = [(each, plan.attempts_of(eval_, each)) for each in experiments]
         several = sum(1 for _, attempts in runs if attempts) > 1
         local = self._local(eval_.id)
+        together = f"{self.nodeid}::{local}"
+        families = [Family(f"{together}[{safe(each.name)}]" if several else together) for each in experiments]
         for case_id, case in eval_.iter_cases():
-            for experiment, attempts in runs:
+            for (experiment, attempts), family in zip(runs, families, strict=True):
                 for attempt in range(1, attempts + 1):
                     parts = [
                         *([] if case_id is None else [safe(case_id)]),
@@ -80,7 +84,11 @@ class EvalFile(pytest.Module):
                     ]
                     one = _One(eval_, case_id, case, experiment, attempt)
                     name = f"{local}[{'-'.join(parts)}]" if parts else local
-                    yield EvalItem.from_parent(self, name=name, callobj=_signature(settings), one=one)
+                    item: EvalItem = EvalItem.from_parent(self, name=name, callobj=_signature(settings), one=one)
+                    if eval_.min_rate is not None:
+                        family.every.append(item.nodeid)
+                        item.stash[FAMILY] = family
+                    yield item
 
     def _local(self, eval_id: str) -> str:
         """Return the part of an id that the file gives; what stands before it is its path."""
@@ -158,7 +166,8 @@ class EvalItem(pytest.Function):
         """Run the attempt, record it, and raise what it means."""
         __tracebackhide__ = True
         settings = settings_of(self.config)
-        conclude(self, run_one(self.config, self._one.plan(self._agent, settings), settings))
+        plan = set_ups_of(self.config).prepare(self._one.plan(self._agent, settings))
+        conclude(self, run_one(self.config, plan, settings))
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """Return where the eval is written."""

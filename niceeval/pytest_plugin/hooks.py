@@ -16,16 +16,20 @@ from niceeval.cli.numbers import counted
 from niceeval.cli.report import recorded_run
 from niceeval.cli.screen import open_screen
 from niceeval.cli.tables import counts_line
+from niceeval.cli.text import safe
 from niceeval.errors import NiceEvalError
 from niceeval.plans import AttemptRef
+from niceeval.pytest_plugin.experiments import COMPLAINTS, complaints, set_ups_of
 from niceeval.pytest_plugin.fixture import attempt_of, without_signals
-from niceeval.pytest_plugin.outcomes import ATTEMPT, shape_report
+from niceeval.pytest_plugin.outcomes import ATTEMPT, STATUS, shape_report
 from niceeval.pytest_plugin.planned import PLANNED
+from niceeval.pytest_plugin.rates import asked_rates
 from niceeval.pytest_plugin.recording import recording_of
 from niceeval.pytest_plugin.running import close_loop, in_loop
 from niceeval.pytest_plugin.tests import planned_test
+from niceeval.reporters.base import asked_counts
 
-__all__ = ["activate", "broken_files", "settle_plan", "start_run_for_workers"]
+__all__ = ["activate", "broken_files", "finish_rates", "settle_plan", "start_run_for_workers"]
 
 _broken: Final = pytest.StashKey[set[str]]()
 
@@ -59,9 +63,14 @@ def settle_plan(session: pytest.Session) -> None:
     stops = session.testsfailed and not config.option.continue_on_collection_errors
     if planned and not stops and not config.option.collectonly:
         try:
-            recording_of(config).plan(planned)
+            recording_of(config).plan(planned, asked_rates(session.items))
         except NiceEvalError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise _usage(error) from None
+
+
+def _usage(error: NiceEvalError) -> pytest.UsageError:
+    """Return the same mistake as pytest tells it, by the names of the plugin's options."""
+    return pytest.UsageError(str(error).replace("--record DIR", "--niceeval-record DIR"))
 
 
 def _require_distinct(items: Iterable[pytest.Item]) -> None:
@@ -80,7 +89,35 @@ def _require_distinct(items: Iterable[pytest.Item]) -> None:
 def start_run_for_workers(config: pytest.Config, exchange: Path) -> None:
     """Start the run that the workers of pytest-xdist write to."""
     activate(config)
-    recording_of(config).start_for_workers(exchange)
+    try:
+        recording_of(config).start_for_workers(exchange)
+    except NiceEvalError as error:
+        raise _usage(error) from None
+
+
+def finish_rates(session: pytest.Session, *, stopped: bool) -> None:
+    """Report the rates whose attempts have not all come; in a session that was stopped, those that are decided."""
+    rates = recording_of(session.config).rates
+    if rates is not None:
+        rates.finish(stopped=stopped or _reason(session) is not None)
+
+
+def _reason(session: pytest.Session) -> str | None:
+    """Return why pytest starts nothing more, where it said so itself."""
+    most: int = session.config.getoption("maxfail")
+    if most and session.testsfailed >= most:
+        return f"{'-x' if most == 1 else '--maxfail'} after {counted(session.testsfailed, 'failure')}"
+    told = [session.shouldfail, session.shouldstop]
+    return next((str(each) for each in told if each), None)
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Give an attempt that did not pass and counts only in a rate a letter of its own."""
+    status = dict(getattr(report, "user_properties", ())).get(STATUS)
+    if status is None or report.when != "call" or not report.passed:
+        return None
+    word = "missed" if status == "failed" else "undecided"
+    return word, word[0], (word.upper(), {"yellow": True})
 
 
 @pytest.hookimpl(wrapper=True)
@@ -135,9 +172,21 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Seal the run."""
-    interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
-    recording_of(session.config).seal(interrupted=interrupted)
+    """Tear experiments down, and seal the run."""
+    config = session.config
+    try:
+        set_ups_of(config).tear_down()
+    finally:
+        interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+        recording_of(config).seal(interrupted=interrupted, stopped=_reason(session))
+    if complaints(config) and hasattr(config, "workeroutput"):
+        config.workeroutput[COMPLAINTS] = complaints(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Take over what a worker of pytest-xdist has to say."""
+    complaints(node.config).extend(getattr(node, "workeroutput", {}).get(COMPLAINTS, ()))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -147,20 +196,27 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say how many attempts ended how, and where the record is."""
+    for each in complaints(config):
+        terminalreporter.write_line(f"niceeval: {safe(each)}", red=True)
     result = recording_of(config).result
     if result is None or result.folder is None:
         return
     folder = recorded_run(result.folder)
     counts = [each.plain for each in counts_line(result.statuses, open_screen(StringIO()))]
     ended = sum(result.statuses.values())
+    rates = recording_of(config).rates
+    answers = asked_counts(rates.conditions) if rates is not None else ""
     if config.get_verbosity() < 0:
-        terminalreporter.write_line(f"niceeval: {counts[0].partition('  (')[0]}  {folder}")
+        rated = f"; asked rates: {answers}" if answers else ""
+        terminalreporter.write_line(f"niceeval: {counts[0].partition('  (')[0]}{rated}  {folder}")
         return
     terminalreporter.write_sep("=", "niceeval")
-    for each in counts:
+    for each in (*counts, *([f"asked rates: {answers}"] if answers else [])):
         terminalreporter.write_line(each)
     if ended < result.planned or result.status == "interrupted":
         planned = counted(result.planned, "planned attempt")
-        terminalreporter.write_line(f"{result.status}: {ended} of {planned} have ended")
+        stopped = recording_of(config).stopped
+        reason = "" if stopped is None else f" ({safe(stopped)})"
+        terminalreporter.write_line(f"{result.status}{reason}: {ended} of {planned} have ended")
     terminalreporter.write_line(f"record  {folder}")
     terminalreporter.write_line(f"next    niceeval show {shlex.quote(os.fspath(folder))}")

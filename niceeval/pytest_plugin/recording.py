@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, final
 
+import attrs
 import pytest
 
 from niceeval.errors import RecordError
 from niceeval.pytest_plugin import EXCHANGE
 from niceeval.pytest_plugin.planned import PlannedAttempt, header
+from niceeval.pytest_plugin.rates import AskedRate, Rates
 from niceeval.pytest_plugin.settings import settings_of
 from niceeval.record.lines import FolderSource
 from niceeval.record.run import RunResult
@@ -37,9 +39,15 @@ class Recording:
         exchange: str | None = getattr(config, "workerinput", {}).get(EXCHANGE)
         self._exchange = None if exchange is None else Path(exchange)
         self._writer: RunWriter | None = None
+        self.rates: Rates | None = None
+        self.stopped: str | None = None
 
-    def plan(self, planned: Sequence[PlannedAttempt]) -> None:
+    def plan(self, planned: Sequence[PlannedAttempt], asked: Sequence[AskedRate]) -> None:
         """Store what is planned, or leave it to the controller.
+
+        Args:
+            planned: The selected attempts.
+            asked: The rates that they are to decide.
 
         Raises:
             RecordError: It cannot be written.
@@ -47,22 +55,27 @@ class Recording:
         settings = settings_of(self._config)
         document = header(planned, settings.experiments if settings.in_experiments else ())
         if self._exchange is None:
-            self._create(document)
+            self._create(document, asked)
         else:
-            _leave(self._exchange / f"plan-{secrets.token_hex(4)}", json.dumps(document))
+            left = {"plan": document, "asked": [attrs.asdict(each) for each in asked]}
+            _leave(self._exchange / f"plan-{secrets.token_hex(4)}", json.dumps(left))
 
     def start_for_workers(self, exchange: Path) -> None:
         """Start the run with the plan of the first worker that has left one, and say where it is."""
         if self._writer is None:
             plan = next(path for path in exchange.iterdir() if path.name.startswith("plan-"))
-            writer = self._create(json.loads(plan.read_text("ascii")))
+            left = json.loads(plan.read_text("ascii"))
+            writer = self._create(left["plan"], [AskedRate(**each) for each in left["asked"]])
             _leave(exchange / _RUN, json.dumps(os.fspath(writer.folder)))
 
-    def _create(self, document: Mapping[str, Any]) -> RunWriter:
+    def _create(self, document: Mapping[str, Any], asked: Sequence[AskedRate]) -> RunWriter:
         settings = settings_of(self._config)
         writer = writer_for(settings.record.absolute(), document, settings.secrets)
         assert isinstance(writer, RunWriter)
         self._writer = writer
+        if asked:
+            self.rates = Rates(self._config, asked, writer.header())
+            self._config.pluginmanager.register(self.rates, "niceeval-rates")
         return writer
 
     def add(self, written: MemoryWriter) -> None:
@@ -87,18 +100,23 @@ class Recording:
                 raise RecordError(f"the run of this session is not to be found: {error}") from error
         return self._writer
 
-    def seal(self, *, interrupted: bool) -> None:
+    def seal(self, *, interrupted: bool, stopped: str | None = None) -> None:
         """Close the run; where attempts are missing that were planned, it was interrupted, whatever the reason.
+
+        Args:
+            interrupted: Whether it is known to be.
+            stopped: Why nothing more was started, where that is known; it counts where attempts are missing.
 
         Raises:
             RecordError: The status cannot be written.
         """
         if self._writer is None:
             return
-        if self._exchange is None and not interrupted:
+        if self._exchange is None and (stopped is not None or not interrupted):
             ended = sum(1 for _ in FolderSource(self._writer.folder).lines())
             interrupted = ended < self._writer.header().planned()
-        self._writer.seal("interrupted" if interrupted else "sealed")
+        self.stopped = stopped if interrupted else None
+        self._writer.seal("interrupted" if interrupted else "sealed", stopped=self.stopped)
 
     @property
     def result(self) -> RunResult | None:

@@ -3,6 +3,8 @@
 import errno
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
@@ -83,13 +85,28 @@ def _require(format: str, tables: Sequence[str]) -> None:
 def _write(opened: SqlTables, table: str, format: str, path: Path) -> None:
     columns = ", ".join(f'"{column.name}"' for column in TABLES[table])
     rows = f"SELECT {columns} FROM {table} ORDER BY {_ORDER[table]}"
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        opened.copy(rows, temporary, _OPTIONS[format])
-        os.replace(temporary, path)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            # A device or a pipe is written to as it is; only a file can be replaced as a whole.
+            with tempfile.TemporaryDirectory() as place, open(path, "wb") as out:
+                whole = Path(place) / table
+                opened.copy(rows, whole, _OPTIONS[format])
+                with open(whole, "rb") as file:
+                    shutil.copyfileobj(file, out)
+        else:
+            _replace(opened, rows, _OPTIONS[format], path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise _unwritable(path, error) from error
+
+
+def _replace(opened: SqlTables, rows: str, options: str, path: Path) -> None:
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        opened.copy(rows, temporary, options)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _unwritable(path: Path, error: OSError) -> RecordError:

@@ -120,12 +120,11 @@ class Header:
 
     def planned(self, *, style: str | None = None) -> int:
         """Return how many attempts were planned, over all evals or those of one style."""
-        return sum(
-            item.size * self.attempts_of(item, agent)
-            for item in self.evals
-            if style in (None, item.style)
-            for agent in self.agents or ("",)
-        )
+        return sum(self.planned_for(agent, style) for agent in self.agents or ("",))
+
+    def planned_for(self, agent: str, style: str | None = None) -> int:
+        """Return how many attempts were planned for an agent, over all evals or those of one style."""
+        return sum(item.size * self.attempts_of(item, agent) for item in self.evals if style in (None, item.style))
 
     def attempts_of(self, planned: PlannedEval, agent: str) -> int:
         """Return how many attempts each case of an eval gets from an agent: 0 where the agent does not run it.

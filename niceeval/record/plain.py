@@ -6,76 +6,43 @@ An engine that is imported and started takes more time and memory than all of th
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, final
 
+from niceeval.record.heads import Check, Head, checks_of
+from niceeval.record.layout import Header
 from niceeval.record.lines import Damaged, Line, RunSource, parse, warn
 from niceeval.record.order import plan_order
 from niceeval.record.rates import Spent, Tally
-from niceeval.record.slim import Slim, Used, slim_attempt, text_of, used_by
+from niceeval.record.slim import Slim, slim_attempt, text_of, used_by
 from niceeval.record.tallies import CaseTally, Outcome, RequirementTally
 from niceeval.record.tally_queries import case_tally
 
 __all__ = ["PlainEngine"]
 
 
-class _Head(NamedTuple):
-    line: Line
-    id: str
-    eval: str
-    case: str | None
-    agent: str | None
-    attempt: int | None
-    style: str | None
-    status: str
-    score: str | None
-    reason: str | None
-    used: Used
-    duration: float
-    tried: bool
-    entries: tuple[tuple[int | None, str | None, str | None], ...]
-
-    def reached(self) -> dict[str, tuple[int, bool, bool]]:
-        """Return every requirement that decided: its first place, and whether it was unmet or undecided anywhere."""
-        found: dict[str, tuple[int, bool, bool]] = {}
-        for order, name, decision in self.entries:
-            if name is not None and decision in _DECIDING:
-                first, unmet, undecided = found.get(name, (order or 0, False, False))
-                now = decision == "unmet", decision == "undecided"
-                found[name] = min(first, order or 0), unmet or now[0], undecided or now[1]
-        return found
-
-
-_Check: TypeAlias = tuple[str, str, str | None]
-_DECIDING: Final = frozenset({"met", "unmet", "undecided"})
 _MOST_CHECKS: Final = 5_000
 """How many matches are kept: some 3 MB."""
 
 
-def _checks(slim: Slim, document: Mapping[str, Any]) -> Iterator[tuple[_Check, Any]]:
-    """Yield the matches of an attempt that decide: eval, requirement and fingerprint, and the spec if it is there."""
-    specs = document.get("matches")
-    for _, name, decision, match in slim.entries:
-        if decision in _DECIDING:
-            yield (str(slim.identity[1]), str(name), match), specs.get(match) if isinstance(specs, dict) else None
-
-
 @final
 class PlainEngine:
-    """The attempts of one run, in the plan's order, with what the queries need of them.
+    """The attempts of one run, with what the queries need of them.
 
     Args:
         source: The run.
+        header: Its plan, as it is or with only what is asked about.
         only: Only this eval, by its id, or only one of its cases, by the id with the case in brackets.
     """
 
-    __slots__ = ("_checks", "_heads", "_only", "_shared", "_source")
+    __slots__ = ("_are_ordered", "_checks", "_header", "_heads", "_only", "_repeats", "_shared", "_source")
 
-    def __init__(self, source: RunSource, *, only: str | None = None) -> None:
+    def __init__(self, source: RunSource, header: Header, *, only: str | None = None) -> None:
         self._source = source
         self._only = only
+        self._repeats = header.most_attempts * max(len(header.agents), 1) > 1
         self._shared: dict[Any, Any] = {}
-        self._checks: dict[_Check, Any] | None = {}
-        heads: list[_Head] = []
+        self._checks: dict[Check, Any] | None = {}
+        heads: list[Head] = []
         for line, raw in source.lines():
             try:
                 document = parse(raw)
@@ -86,10 +53,23 @@ class PlainEngine:
             if self._is_asked(slim):
                 heads.append(self._head(line, slim, document))
                 self._keep(slim, document)
-        order = plan_order(source.header())
-        heads.sort(key=lambda head: order(head.eval, head.case, head.agent, head.attempt))
         self._heads = heads
         self._shared.clear()
+        self._header = header
+        self._are_ordered = False
+
+    def _in_order(self) -> list[Head]:
+        """Return all attempts in the plan's order, into which they are put when it first matters."""
+        if not self._are_ordered:
+            self._heads = self._ordered(self._heads)
+            self._are_ordered = True
+        return self._heads
+
+    def _ordered(self, heads: list[Head]) -> list[Head]:
+        if self._are_ordered or not heads:
+            return heads
+        order = plan_order(self._header)
+        return sorted(heads, key=lambda head: order(head.eval, head.case, head.agent, head.attempt))
 
     def _is_asked(self, slim: Slim) -> bool:
         eval_id, case = slim.identity[1:3]
@@ -98,20 +78,25 @@ class PlainEngine:
     def _keep(self, slim: Slim, document: Mapping[str, Any]) -> None:
         """Keep the matches that decide, unless an eval has one for each of its many cases."""
         if self._checks is not None:
-            for key, spec in _checks(slim, document):
+            for key, spec in checks_of(slim, document):
                 if self._checks.get(key) is None:
                     self._checks[key] = spec
             if len(self._checks) > _MOST_CHECKS:
                 self._checks = None
 
-    def _head(self, line: Line, slim: Slim, document: Mapping[str, Any]) -> _Head:
+    def _head(self, line: Line, slim: Slim, document: Mapping[str, Any]) -> Head:
         identity, attempt, entries = slim
         one = self._one
         attempt_id = str(identity[0])
-        eval_id, case, agent, style, status, score = map(one, identity[1:])
+        eval_id, agent, style, status, score = map(one, (identity[1], *identity[3:]))
+        # A table of cases that come once each would take as much memory as they do.
+        case = one(identity[2]) if self._repeats else identity[2]
         duration = document.get("duration")
-        return _Head(
-            line,
+        return Head(
+            line.file,
+            line.number,
+            line.offset,
+            one(line.size),
             attempt_id,
             eval_id,
             case,
@@ -146,7 +131,7 @@ class PlainEngine:
     ) -> list[Line]:
         """Return where the attempts that fit stand."""
         found = [
-            head.line
+            head
             for head in self._heads
             if (verdict is None or (head.status == verdict and head.style != "score"))
             and (
@@ -156,14 +141,14 @@ class PlainEngine:
             and (agent is None or head.agent == agent)
             and (not statuses or head.status in statuses)
         ]
-        return found[:limit]
+        return [head.line for head in self._ordered(found)[:limit]]
 
     def assertions(
         self, *, decision: str | None = None, requirement: str | None = None, limit: int | None = None
     ) -> list[tuple[Line, int]]:
         """Return where the assertions that fit stand: the attempt's line and the place in its list."""
         found: list[tuple[Line, int]] = []
-        for head in self._heads:
+        for head in self._in_order():
             for place, (_, name, decided) in enumerate(head.entries):
                 if limit is not None and len(found) >= limit:
                     return found
@@ -173,15 +158,17 @@ class PlainEngine:
 
     def counts(self) -> Iterable[Tally]:
         """Return what became of pass-style cases' attempts, of those that came out alike together."""
-        found: dict[tuple[str, str | None, str], Counter[str]] = {}
+        found: dict[tuple[str, str], dict[str | None, tuple[int, int, int]]] = {}
+        # A tuple for each case would take as much memory as the attempts.
+        same: dict[tuple[int, int, int], tuple[int, int, int]] = {}
         for head in self._heads:
             if head.style != "score":
-                found.setdefault((head.eval, head.case, head.agent or ""), Counter())[head.status] += 1
-        alike = Counter(
-            Tally(eval_id, agent, got["passed"], got["failed"], got["errored"])
-            for (eval_id, _, agent), got in found.items()
-        )
-        return [tally._replace(number=number) for tally, number in alike.items()]
+                cases = found.setdefault((head.eval, head.agent or ""), {})
+                passed, failed, errored = cases.get(head.case, (0, 0, 0))
+                passed, failed = passed + (head.status == "passed"), failed + (head.status == "failed")
+                now = passed, failed, errored + (head.status == "errored")
+                cases[head.case] = same.setdefault(now, now)
+        return [Tally(*key, *each, n) for key, cases in found.items() for each, n in Counter(cases.values()).items()]
 
     def statuses(self) -> Mapping[str, int]:
         """Return how many attempts ended with each status."""
@@ -225,15 +212,15 @@ class PlainEngine:
                 continue
             slim = slim_attempt(document)
             if slim.identity[1] in evals and self._is_asked(slim):
-                for key, spec in _checks(slim, document):
+                for key, spec in checks_of(slim, document):
                     if hash(key) not in seen:
                         seen.add(hash(key))
                         yield key[0], key[1], spec
 
     def case_tallies(self) -> Iterable[CaseTally]:
         """Return what became of each case's attempts by each agent."""
-        found: dict[tuple[str, str | None, str], list[_Head]] = {}
-        for head in self._heads:
+        found: dict[tuple[str, str | None, str], list[Head]] = {}
+        for head in self._in_order():
             found.setdefault((head.eval, head.case, head.agent or ""), []).append(head)
         for key, heads in found.items():
             statuses = Counter(head.status for head in heads)
@@ -267,7 +254,7 @@ class PlainEngine:
         """Return of score-style attempts that have no score: eval, agent, status, reason, and how many."""
         found = Counter(
             (head.eval, head.agent or "", head.status, head.reason)
-            for head in self._heads
+            for head in self._in_order()
             if head.style == "score" and head.status in ("errored", "unrankable")
         )
         return [(*key, count) for key, count in found.items()]
@@ -278,7 +265,7 @@ class PlainEngine:
 
     def spent(self) -> Iterable[Spent]:
         """Return what each agent's attempts took."""
-        found: dict[str, list[_Head]] = {}
+        found: dict[str, list[Head]] = {}
         for head in self._heads:
             found.setdefault(head.agent or "", []).append(head)
         for agent, heads in found.items():
@@ -297,4 +284,4 @@ class PlainEngine:
 
     def find(self, prefix: str) -> list[Line]:
         """Return where the attempts stand whose ids begin so."""
-        return [head.line for head in self._heads if head.id.startswith(prefix)]
+        return [head.line for head in self._ordered([head for head in self._heads if head.id.startswith(prefix)])]

@@ -11,7 +11,6 @@ from niceeval.record.index import IndexEngine
 from niceeval.record.index_cases import IndexCases, pair_index, pair_index_requirements
 from niceeval.record.layout import Header, attempt_files
 from niceeval.record.lines import FolderSource, Line, RunSource, plain
-from niceeval.record.order import plan_order
 from niceeval.record.pairs import Paired, PairedRequirement, pair_cases, pair_requirements
 from niceeval.record.plain import PlainEngine
 from niceeval.record.plain_cases import PlainCases
@@ -122,7 +121,7 @@ class RunTables:
             self._engine = index = IndexEngine(source, only=_plain(only))
             self._cases = index.cases
         else:
-            self._engine = engine = PlainEngine(source, only=_plain(only))
+            self._engine = engine = PlainEngine(source, self.header, only=_plain(only))
             self._cases = PlainCases(self.header, engine)
 
     def close(self) -> None:
@@ -159,10 +158,11 @@ class RunTables:
 
     def requirements(self) -> list[Requirement]:
         """Return every requirement that decided something, in the order in which the plan comes to it."""
-        order = plan_order(self.header)
+        names = [plain(item.id) for item in self.header.evals]
+        place = {name: number for number, name in reversed([*enumerate(names)])}
         found: dict[str, list[int]] = {}
         rows = self._engine.requirements()
-        rows.sort(key=lambda row: (order(row[0], None, None, None), row[2], row[1]))
+        rows.sort(key=lambda row: (place.get(row[0], len(names)), row[0], row[2], row[1]))
         for _, key, _, failed, errored, reached, ran in rows:
             sums = found.setdefault(key, [0, 0, 0, 0])
             for index, count in enumerate((failed, errored, reached, ran)):
@@ -259,8 +259,10 @@ class RunTables:
     def ranking(self) -> list[Place]:
         """Return the agents by the mean of their scores."""
         rows = list(self._engine.scores())
+        planned = {plain(each): self.header.planned_for(each, "score") for each in self.header.agents or ("",)}
         scoring = rows or any(item.style == "score" for item in self.header.evals)
-        scores: dict[str, list[tuple[Fraction, int]]] = {agent: [] for agent in self.header.agents} if scoring else {}
+        named = map(plain, self.header.agents) if scoring else ()
+        scores: dict[str, list[tuple[Fraction, int]]] = {agent: [] for agent in named}
         others: dict[tuple[str, str], int] = {}
         for agent, status, score, count in rows:
             mine = scores.setdefault(agent, [])
@@ -270,7 +272,7 @@ class RunTables:
             else:
                 kind = "unrankable" if status == "scored" else status
                 others[agent, kind] = others.get((agent, kind), 0) + count
-        return fold_places(scores, others)
+        return fold_places(scores, others, planned)
 
 
 def _names(evals: Sequence[str]) -> list[str]:

@@ -1,13 +1,14 @@
 """The answers of the queries as models, and the rates that are folded from counts."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from niceeval.record.layout import Header
+from niceeval.record.lines import plain
 from niceeval.record.rows import Rows
 from niceeval.stats import pass_at_k, pass_hat_k, wilson
 
@@ -38,11 +39,13 @@ class Rate(_Model):
         decided: Attempts that passed or failed: the denominator. Skipped ones are in neither.
         errored: Attempts that could not be decided; they are outside the rate and widen the interval.
         planned: Attempts that were meant to run, whatever became of them.
+        cases: Cases that were meant to run, each once for every agent.
         rate: ``passed / decided``, or None where nothing was decided.
         interval: The 95 % Wilson interval; its lower end counts errored attempts as failures, its upper end as passes.
         pass_at: For each k, the chance that one of k attempts at a case passes: the mean over the cases with at least
             k decided attempts. Empty where several agents are together, since an estimate belongs to one agent.
         pass_hat: For each k, the chance that all of k attempts pass, over the same cases.
+        pass_cases: For each k, how many cases these are.
     """
 
     eval_id: str
@@ -54,6 +57,8 @@ class Rate(_Model):
     interval: tuple[float, float] | None
     pass_at: Mapping[int, float]
     pass_hat: Mapping[int, float]
+    cases: int
+    pass_cases: Mapping[int, int]
     agent: str | None = None
 
 
@@ -101,6 +106,7 @@ class Place(_Model):
         scored: Attempts with an official score.
         unrankable: Attempts whose score is incomplete for lack of evidence; never averaged in.
         errored: Attempts that broke; never averaged in.
+        planned: Attempts that were meant to run, whatever became of them.
     """
 
     rank: int | None
@@ -109,6 +115,7 @@ class Place(_Model):
     scored: int
     unrankable: int
     errored: int
+    planned: int
 
 
 class Spent(NamedTuple):
@@ -149,30 +156,31 @@ def fold_rates(header: Header, tallies: Iterable[Tally]) -> PassRates:
     tallies = list(tallies)
     groups: dict[tuple[str, str], list[Tally]] = {}
     agents = header.agents or tuple(sorted({tally.agent for tally in tallies})) or ("",)
-    planned: Counter[tuple[str, str]] = Counter()
+    planned: dict[tuple[str, str], tuple[int, int]] = {}
     for item in header.evals:
         if item.style == "pass":
             for agent in agents:
-                attempts = header.attempts_of(item, agent)
-                planned[item.id, agent] += item.size * attempts
+                attempts, place = header.attempts_of(item, agent), (plain(item.id), plain(agent))
+                meant = (item.size * attempts, item.size if attempts else 0)
+                planned[place] = _both(planned.get(place, (0, 0)), meant)
                 if attempts:
-                    groups.setdefault((item.id, agent), [])
+                    groups.setdefault(place, [])
     extra = [tally for tally in tallies if not _place(groups, tally)]
     for tally in sorted(extra, key=lambda tally: (tally.eval, tally.agent)):
         groups.setdefault((tally.eval, tally.agent), []).append(tally)
-    evals = [_rate(eval_id, agent, found, planned[eval_id, agent]) for (eval_id, agent), found in groups.items()]
+    evals = [_rate(*place, found, planned.get(place, (0, 0))) for place, found in groups.items()]
     by_agent: dict[str, list[Tally]] = {}
     for (_, agent), found in groups.items():
         by_agent.setdefault(agent, []).extend(found)
-    each = Counter[str]()
-    for (_, agent), count in planned.items():
-        each[agent] += count
-    totals = [_rate("*", agent, found, each[agent]) for agent, found in by_agent.items()]
+    each: dict[str, tuple[int, int]] = {}
+    for (_, agent), meant in planned.items():
+        each[agent] = _both(each.get(agent, (0, 0)), meant)
+    totals = [_rate("*", agent, found, each.get(agent, (0, 0))) for agent, found in by_agent.items()]
     if len(totals) == 1:
         overall = totals[0]
     else:
         everything = [tally for found in by_agent.values() for tally in found]
-        overall = _rate("*", None, everything, each.total())
+        overall = _rate("*", None, everything, reduce(_both, each.values(), (0, 0)))
     return PassRates(overall=overall, evals=Rows(evals), agents=Rows(totals))
 
 
@@ -183,39 +191,45 @@ def _place(groups: Mapping[tuple[str, str], list[Tally]], tally: Tally) -> bool:
     return found is not None
 
 
-def _rate(eval_id: str, agent: str | None, tallies: Sequence[Tally], planned: int) -> Rate:
+def _both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _rate(eval_id: str, agent: str | None, tallies: Sequence[Tally], planned: tuple[int, int]) -> Rate:
     passed = sum(tally.passed * tally.number for tally in tallies)
     decided = passed + sum(tally.failed * tally.number for tally in tallies)
     errored = sum(tally.errored * tally.number for tally in tallies)
-    pass_at, pass_hat = ({}, {}) if agent is None else _draws(tallies)
+    pass_at, pass_hat, pass_cases = ({}, {}, {}) if agent is None else _draws(tallies)
     return Rate(
         eval_id=eval_id,
         agent=agent or None,
         passed=passed,
         decided=decided,
         errored=errored,
-        planned=planned,
+        planned=planned[0],
+        cases=planned[1],
         rate=passed / decided if decided else None,
         interval=wilson(passed, decided, undecided=errored),
         pass_at=pass_at,
         pass_hat=pass_hat,
+        pass_cases=pass_cases,
     )
 
 
-def _draws(tallies: Sequence[Tally]) -> tuple[dict[int, float], dict[int, float]]:
+def _draws(tallies: Sequence[Tally]) -> tuple[dict[int, float], dict[int, float], dict[int, int]]:
     # Cases with equal counts have equal estimates: grouping them keeps 5,000 cases as cheap as five.
     counts: dict[tuple[int, int], int] = {}
     for tally in tallies:
         key = (tally.passed, tally.passed + tally.failed)
         counts[key] = counts.get(key, 0) + tally.number
     most = max((decided for _, decided in counts), default=0)
-    pass_at, pass_hat = {}, {}
+    pass_at, pass_hat, pass_cases = {}, {}, {}
     for k in range(1, most + 1):
         able = [(passed, decided, number) for (passed, decided), number in sorted(counts.items()) if decided >= k]
-        cases = sum(number for *_, number in able)
+        pass_cases[k] = cases = sum(number for *_, number in able)
         pass_at[k] = sum((pass_at_k(p, d, k) or 0.0) * number for p, d, number in able) / cases
         pass_hat[k] = sum((pass_hat_k(p, d, k) or 0.0) * number for p, d, number in able) / cases
-    return pass_at, pass_hat
+    return pass_at, pass_hat, pass_cases
 
 
 def fold_requirement(key: str, failed: int, errored: int, reached: int, ran: int) -> Requirement:
@@ -225,7 +239,11 @@ def fold_requirement(key: str, failed: int, errored: int, reached: int, ran: int
     return Requirement(key=key, failed=failed, decided=decided, errored=errored, not_reached=ran - reached, rate=rate)
 
 
-def fold_places(scores: Mapping[str, list[tuple[Fraction, int]]], others: Mapping[tuple[str, str], int]) -> list[Place]:
+def fold_places(
+    scores: Mapping[str, list[tuple[Fraction, int]]],
+    others: Mapping[tuple[str, str], int],
+    planned: Mapping[str, int],
+) -> list[Place]:
     """Rank agents by the exact mean of their scores, each with how often it is there."""
     scored = {agent: sum(count for _, count in mine) for agent, mine in scores.items()}
     means = {
@@ -244,6 +262,7 @@ def fold_places(scores: Mapping[str, list[tuple[Fraction, int]]], others: Mappin
                 scored=scored[agent],
                 unrankable=others.get((agent, "unrankable"), 0),
                 errored=others.get((agent, "errored"), 0),
+                planned=planned.get(agent, 0),
             )
         )
     return places

@@ -9,8 +9,10 @@ from niceeval._reading import spec_text, where
 from niceeval.record.layout import Header
 from niceeval.record.rate_conditions import RateCondition
 from niceeval.record.rates import PassRates, Place, Requirement
+from niceeval.reporters.judge_texts import judged_texts, unread_replies
 from niceeval.results import AssertionResult, AttemptResult
 from niceeval.stats.digits import bound
+from niceeval_expect._sample import cut_text
 
 __all__ = [
     "Contents",
@@ -24,6 +26,7 @@ __all__ = [
     "score_text",
 ]
 
+_MOST: Final = 500
 _ORDER: Final = ("failed", "errored", "unrankable", "skipped", "passed", "scored")
 
 
@@ -119,7 +122,7 @@ def rate_text(passed: int, decided: int, interval: tuple[float, float] | None) -
     if not decided:
         return "-"
     shown = _three(passed, decided)
-    return shown if interval is None else f"{shown} ({interval[0]:.3f} to {interval[1]:.3f})"
+    return shown if interval is None else f"{shown} ({bound(interval[0], 0)} to {bound(interval[1], 1)})"
 
 
 def _three(passed: int, decided: int) -> str:
@@ -151,8 +154,14 @@ def check_lines(entry: AssertionResult) -> list[str]:
     named = entry.requirement if match == entry.requirement else f"{entry.requirement}: {match}"
     lines = [f"{named}  ({entry.source.file}:{entry.source.line})"]
     if entry.decision == "undecided":
-        return [*lines, f"  {entry.evaluation.outcome}: {entry.reason or 'no reason was kept'}"]
+        lines.append(f"  {entry.evaluation.outcome}: {entry.reason or 'no reason was kept'}")
+        return [*lines, *(f"  reply     {_one_line(reply)}" for reply in unread_replies(entry))]
     place = where(entry)
     if place != "$":
         lines.append(f"  where     {place}")
-    return [*lines, f"  expected  {entry.expected}", f"  received  {entry.received}"]
+    lines += [f"  expected  {entry.expected}", f"  received  {entry.received}"]
+    return [*lines, *(f"  judge     {_one_line(text)}" for text in judged_texts(entry))]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(cut_text(text, _MOST).split())

@@ -113,13 +113,13 @@ def _ranking(contents: Contents) -> Iterator[str]:
     places = contents.ranking
     if not places:
         return
-    head = ["agent", "rank", "mean score", "scored", "unrankable", "errored"]
+    head = ["agent", "rank", "mean score", "scored / planned", "unrankable", "errored"]
     rows = [
         [
             _code(each.agent or "-"),
             "-" if each.rank is None else str(each.rank),
             score_text(each.mean_score),
-            str(each.scored),
+            f"{each.scored} / {each.planned}",
             str(each.unrankable),
             str(each.errored),
         ]
@@ -132,7 +132,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1
     aligned = ["---" if place < texts else "---:" for place in range(len(head))]
     shown = [head, aligned, *rows[:_MOST_ROWS]]
     more = f"\n{len(rows) - _MOST_ROWS} more rows are in the record.\n" if len(rows) > _MOST_ROWS else ""
-    return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in shown) + more
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in shown]
+    return "\n" + "".join(f"| {each} |\n" for each in lines) + more
 
 
 def _attempts(contents: Contents, *statuses: str, total: int, rated: bool | None = None) -> Iterator[str]:
@@ -160,8 +161,8 @@ def _block(attempt: AttemptResult, contents: Contents) -> str:
 
 
 def _code(text: str) -> str:
-    """Return text as a code span that also stands in a table."""
+    """Return text as a code span; `_table` takes care of what would end a cell."""
     flat = " ".join(xml_text(text)[:300].split()) or " "
     ticks = "`" * (1 + max((len(run) for run in _RUNS.findall(flat)), default=0))
     pad = " " if flat.startswith("`") or flat.endswith("`") else ""
-    return f"{ticks}{pad}{flat}{pad}{ticks}".replace("|", "\\|")
+    return f"{ticks}{pad}{flat}{pad}{ticks}"

@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from niceeval.stats._counts import check_counts, check_open
+from niceeval.stats._counts import check_counts, check_open, numbers
 from niceeval.stats._grouped import grouped, mean, total
 from niceeval.stats.flips import sign_flips
 from niceeval.stats.relabel import relabelled
@@ -84,7 +84,8 @@ def compare_shares(
     differences = grouped([p2 / n2 - p1 / n1 for (p1, n1), (p2, n2) in zip(first, second, strict=True)], weights)
     values, counts = list(differences), list(differences.values())
     worse, better = _below_and_above(differences)
-    attempts = [(a[1], b[1]) for a, b in zip(first, second, strict=True)]
+    times = numbers(first, weights)
+    attempts = [(a[1], b[1]) for a, b, number in zip(first, second, times, strict=True) if number]
     if all(pair == (1, 1) for pair in attempts):
         method, (p_worse, p_differs) = "exact McNemar test", mcnemar(worse, better)
     else:

@@ -433,6 +433,48 @@ async def test_blocks_that_are_streamed_at_once_stay_apart() -> None:
     assert [each.input for each in reply.tool_calls or ()] == [{"id": "ORD-1"}, {"id": "ORD-2"}]
 
 
+def without_index(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in event.items() if key != "index"}
+
+
+FIRST, SECOND = called(0, "lookup_order", '{"id": "ORD-1"}', "a"), called(1, "cancel_order", '{"id": "ORD-2"}', "b")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([*SECOND, *FIRST], id="the second before the first"),
+        pytest.param([*FIRST[1:-1], FIRST[0], FIRST[-1], *SECOND], id="pieces before their block"),
+        pytest.param([*FIRST[:-1], *SECOND[:-1]], id="blocks that never end"),
+        pytest.param(list(map(without_index, [*FIRST, *SECOND])), id="no index"),
+    ],
+)
+async def test_blocks_in_disorder_are_put_in_order(events: list[Any]) -> None:
+    with scripted_server(Events(framed(events, reason="tool_use")), Events(framed(spoken(0, "Done.")))) as server:
+        reply = await one_turn(agent_for(server, stream=True))
+    assert [(each.id, each.input) for each in reply.tool_calls or ()] == [
+        ("a", {"id": "ORD-1"}),
+        ("b", {"id": "ORD-2"}),
+    ]
+    sent = server.requests[1].json["messages"][1]["content"]
+    assert [block["input"] for block in sent] == [{"id": "ORD-1"}, {"id": "ORD-2"}]
+
+
+async def test_a_character_that_is_cut_in_two_is_one() -> None:
+    halves = ({"type": "text_delta", "text": half} for half in ("Hi \ud83d", "\ude00"))
+    with scripted_server(Events(framed(block_events(0, text(""), *halves)))) as server:
+        assert (await one_turn(agent_for(server, stream=True))).message == "Hi \U0001f600"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_answer_that_ends_for_a_call_and_has_none_is_not_no_call(stream: bool) -> None:
+    said = Events(framed(spoken(0, "Wait."), reason="tool_use"))
+    with scripted_server(said if stream else as_json(message(text("Wait."), reason="tool_use"))) as server:
+        reply = await one_turn(agent_for(server, stream=stream))
+    assert reply.coverage["tool_calls"] == "partial"
+    assert "has no call" in reply.reasons["tool_calls"]
+
+
 async def test_streamed_thoughts_are_sent_back_with_their_signature() -> None:
     thought = block_events(
         0, {"type": "thinking", "thinking": "", "signature": ""},

@@ -31,7 +31,7 @@ from niceeval.agents.mcp_names import ToolNames
 from niceeval_expect import Absent, json_match, tool_match
 from tests.agents.contract import TOOLS, Scenario, Step, check_contract, each_scenario, lookup_order
 from tests.agents.providers import Hanging, fault_answer, one_turn, sent_key
-from tests.servers.scripted import Events, Request, ScriptedServer, as_json, scripted_server
+from tests.servers.scripted import Events, Plain, Request, ScriptedServer, as_json, scripted_server
 
 pytestmark = pytest.mark.anyio
 
@@ -335,6 +335,61 @@ async def test_tools_get_what_their_annotations_say_and_give_what_they_return() 
     assert json.loads(server.requests[1].json["messages"][-1]["content"]) == {"shipped": True, "parts": [1, 2]}
 
 
+async def test_what_a_tool_does_to_its_arguments_is_not_what_the_model_asked_for() -> None:
+    def add_parcel(order: dict[str, Any]) -> str:
+        """Add it."""
+        order["items"].append("parcel")
+        return "ok"
+
+    asked = completion(None, call("add_parcel", '{"order": {"items": []}}'))
+    with scripted_server(as_json(asked), as_json(completion("Done."))) as server:
+        reply = await one_turn(agent_for(server, tools=[add_parcel]))
+    assert [each.input for each in reply.tool_calls or ()] == [{"order": {"items": []}}]
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def in_itself() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        pytest.param(b"\xff\x00", r"b'\xff\x00'", id="bytes that are no text"),
+        pytest.param(in_itself(), "[[...]]", id="a list in itself"),
+        pytest.param("half \ud83d", "half \\ud83d", id="half of a character"),
+        pytest.param(Unprintable(), "Unprintable object at", id="nothing to print"),
+    ],
+)
+async def test_a_result_that_json_cannot_say_is_a_result(result: Any, told: str) -> None:
+    def give() -> Any:
+        """Give it."""
+        return result
+
+    with scripted_server(as_json(completion(None, call("give", "{}"))), as_json(completion("Done."))) as server:
+        reply = await one_turn(agent_for(server, tools=[give]))
+    assert [each.status for each in reply.tool_calls or ()] == ["completed"]
+    assert told in server.requests[1].json["messages"][-1]["content"]
+
+
+async def test_a_tool_that_wants_to_end_the_program_has_failed() -> None:
+    def leave() -> None:
+        """Leave."""
+        sys.exit("no such account")
+
+    with scripted_server(as_json(completion(None, call("leave", "{}"))), as_json(completion("Done."))) as server:
+        reply = await one_turn(agent_for(server, tools=[leave]))
+    assert [(each.output, each.status) for each in reply.tool_calls or ()] == [
+        ("SystemExit: no such account", "failed")
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
@@ -518,6 +573,20 @@ async def test_a_call_that_nobody_parsed_is_not_no_call(text: str, outcome: str,
     assert [each.evaluation.outcome for each in run.attempts[0].assertions] == [outcome]
 
 
+@pytest.mark.parametrize("finish", ["tool_calls", "function_call"])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_answer_that_ends_for_a_call_and_has_none_is_not_no_call(finish: str, stream: bool) -> None:
+    @define_eval
+    async def asks(t: EvalContext) -> None:
+        (await t.send("hi")).used_no_tools()
+
+    said = Events([chunk({"content": "Wait."}, finish), "[DONE]"])
+    with scripted_server(said if stream else as_json(completion("Wait.", finish=finish))) as server:
+        result = await run_eval(asks, agent_for(server, stream=stream))
+    assert (result.verdict, result.assertions[0].evaluation.outcome) == ("errored", "unavailable")
+    assert "has no call" in str(result.reason)
+
+
 async def test_a_part_that_is_not_text_and_a_call_without_a_name_are_noted() -> None:
     parts = [{"type": "text", "text": "See: "}, {"type": "image_url", "image_url": {"url": "x"}}]
     answer = completion(None, call("", "{}"))
@@ -619,6 +688,38 @@ def glued(*pieces: Any) -> Events:
             [("f", {"x": 1}), ("f", {"x": 2})],
             id="two whole calls without ids in one place",
         ),
+        pytest.param(
+            [piece(0, "a", "f", '{"x": 1}'), piece(1, "a", "f", '{"x": 2}')],
+            [("f", {"x": 1}), ("f", {"x": 2})],
+            id="one id for two calls",
+        ),
+        pytest.param(
+            [
+                piece(0, "a", "f", ""),
+                piece(1, "a", "g", ""),
+                piece(0, "a", None, '{"x"'),
+                piece(1, "a", None, '{"y"'),
+                piece(0, arguments=": 1}"),
+                piece(1, arguments=": 2}"),
+            ],
+            [("f", {"x": 1}), ("g", {"y": 2})],
+            id="one id for two calls, interleaved",
+        ),
+        pytest.param(
+            [piece(1, "b", "g", '{"y"'), piece(0, "a", "f", '{"x": 1}'), piece(1, arguments=": 2}")],
+            [("f", {"x": 1}), ("g", {"y": 2})],
+            id="the second before the first",
+        ),
+        pytest.param(
+            [chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]})],
+            [("f", {"x": 1})],
+            id="arguments that are an object",
+        ),
+        pytest.param(
+            [piece(0, "a", "f", '{"x": "\ud83d'), piece(0, arguments='\ude00"}')],
+            [("f", {"x": "\U0001f600"})],
+            id="a character cut in two",
+        ),
         pytest.param([piece(0, "a", "f")], [("f", {})], id="no arguments at all"),
         pytest.param(
             [piece(0, "a", "f", '{"x": "{}"'), piece(0, arguments="}")], [("f", {"x": "{}"})], id="braces in text"
@@ -629,6 +730,17 @@ async def test_calls_are_put_together_by_id_then_by_index(pieces: list[Any], exp
     with scripted_server(glued(*pieces), Events(streamed(Step("Done.")))) as server:
         reply = await one_turn(agent_for(server, stream=True))
     assert [(each.name, each.input) for each in reply.tool_calls or ()] == expected
+
+
+async def test_a_character_that_is_cut_in_two_is_one() -> None:
+    events: list[Any] = [chunk({"content": "Hi \ud83d"}), chunk({"content": "\ude00"}), chunk({}, "stop"), "[DONE]"]
+    with scripted_server(Events(events)) as server:
+        assert (await one_turn(agent_for(server, stream=True))).message == "Hi \U0001f600"
+
+
+async def test_a_stream_without_an_answer_is_unavailable() -> None:
+    with scripted_server(Events(["[DONE]"])) as server, pytest.raises(AgentUnavailable, match="ended before"):
+        await one_turn(agent_for(server, stream=True))
 
 
 async def test_equal_pieces_of_text_both_count() -> None:
@@ -738,8 +850,14 @@ async def test_an_answer_that_is_none_is_the_agents_failure(answer: Any) -> None
         (429, {"message": "slow"}, {"retry_after": "3"}, True, 3.0),
         (429, {"message": "slow"}, {"retry_after": "3", "retry_after_ms": "2500"}, True, 2.5),
         (503, {"message": "down"}, {"retry_after": "9"}, True, 9.0),
+        (429, {"message": "slow"}, {"retry_after_ms": "9" * 400, "retry_after": "3"}, True, 3.0),
+        (429, {"message": "slow"}, {"retry_after_ms": "9" * 5000}, True, None),
         (403, {"message": "no"}, {}, False, None),
         (404, {"message": "no such model"}, {}, False, None),
+        (405, {"message": "not here"}, {}, False, None),
+        (407, {"message": "who are you"}, {}, False, None),
+        (410, {"message": "retired"}, {}, False, None),
+        (304, {"message": "moved"}, {}, False, None),
     ],
 )
 async def test_an_error_status_says_whether_trying_again_can_help(
@@ -766,6 +884,26 @@ async def test_a_provider_that_is_silent_for_too_long_is_unavailable() -> None:
         server.script.append(server.silent())
         with pytest.raises(AgentUnavailable, match=r"silent for 0\.2 s"):
             await one_turn(agent_for(server, timeout=0.2))
+
+
+@pytest.mark.parametrize("proxy", ["notaurl://", "socks9://127.0.0.1:9"])
+async def test_a_proxy_that_nobody_can_use_is_no_result(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with scripted_server() as server, pytest.raises(AgentUnavailable, match="no client can be made") as caught:
+        await one_turn(agent_for(server))
+    assert not caught.value.retryable
+
+
+async def test_a_message_that_cannot_be_sent_is_no_result() -> None:
+    with scripted_server() as server, pytest.raises(AgentUnavailable, match="cannot be sent") as caught:
+        await one_turn(agent_for(server), "half \ud83d")
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+async def test_an_answer_may_say_how_it_is_encoded(encoding: str) -> None:
+    with scripted_server(Plain(json.dumps(completion("On its way.")).encode(encoding))) as server:
+        assert (await one_turn(agent_for(server))).message == "On its way."
 
 
 # -- settings

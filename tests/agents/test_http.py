@@ -479,6 +479,7 @@ async def test_other_statuses_are_the_answer_to_this_case(status: int) -> None:
         ({"Retry-After": "0"}, 0),
         ({"Retry-After": "1.5"}, 1.5),
         ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "9" * 400}, None),
         ({"Retry-After": "-3"}, None),
         ({"Retry-After": "Tue, 01 Dec 2026 10:00:09 GMT", "Date": "Tue, 01 Dec 2026 10:00:00 GMT"}, 9),
         ({"Retry-After": "Tue, 01 Dec 2026 09:00:00 GMT", "Date": "Tue, 01 Dec 2026 10:00:00 GMT"}, 0),
@@ -501,6 +502,28 @@ async def test_when_to_try_again_is_a_number_or_a_date(headers: dict[str, str], 
 async def test_a_body_that_is_not_json_is_the_agents_failure(body: bytes, words: str) -> None:
     with pytest.raises(BadReply, match=f"(?s){words}"):
         await asked(Plain(body))
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "idna", "undefined", "hex", "nonsense"])
+async def test_a_byte_order_mark_and_a_strange_charset_do_no_harm(charset: str) -> None:
+    reply = await asked(Plain(b'\xef\xbb\xbf{"message": "hi"}', type=f"application/json; charset={charset}"))
+    assert reply.message == "hi"
+
+
+@pytest.mark.parametrize("proxy", ["notaurl://", "socks9://127.0.0.1:9"])
+async def test_a_proxy_that_nobody_can_use_is_no_result(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(AgentUnavailable, match="no client can be made") as caught:
+        await ask(HttpAgent("http://127.0.0.1:1"), "hi")
+    assert not caught.value.retryable
+
+
+async def test_a_password_in_the_address_is_not_shown() -> None:
+    with scripted_server() as server:
+        url = server.url.replace("//", "//shop:hunter2@")
+    with pytest.raises(AgentUnavailable) as caught:
+        await ask(HttpAgent(url), "hi")
+    assert "hunter2" not in str(caught.value)
 
 
 async def test_a_long_page_is_cut_and_marked() -> None:
@@ -569,6 +592,67 @@ async def test_pieces_of_calls_belong_by_id_then_by_index_then_to_the_last() -> 
         ("b", "two", {"y": 2}),
         ("c", "three", {}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        pytest.param(
+            [{"index": 0, "id": "a", "name": "f", "arguments": {"x": 1}}],
+            [("f", {"x": 1})],
+            id="arguments that are an object",
+        ),
+        pytest.param(
+            [
+                {"index": 0, "id": "a", "name": "f", "arguments": '{"x": 1}'},
+                {"index": 1, "id": "a", "name": "f", "arguments": '{"x": 2}'},
+            ],
+            [("f", {"x": 1}), ("f", {"x": 2})],
+            id="one id for two calls",
+        ),
+        pytest.param(
+            [
+                {"index": 0, "id": "a", "name": "f", "arguments": ""},
+                {"index": 1, "id": "a", "name": "g", "arguments": ""},
+                {"index": 0, "id": "a", "arguments": '{"x": 1}'},
+                {"index": 1, "id": "a", "arguments": '{"y": 2}'},
+            ],
+            [("f", {"x": 1}), ("g", {"y": 2})],
+            id="one id for two calls, interleaved",
+        ),
+        pytest.param(
+            [{"index": 0, "id": "a", "name": "f", "arguments": '{"x": 1}'}] * 2, [("f", {"x": 1})], id="a piece again"
+        ),
+        pytest.param(
+            [{"name": "f", "arguments": '{"x": 1}'}, {"name": "f", "arguments": '{"x": 2}'}],
+            [("f", {"x": 1}), ("f", {"x": 2})],
+            id="two whole calls with nothing to tell them apart",
+        ),
+        pytest.param(
+            [{"index": 0, "name": "f", "arguments": '{"x": 1}'}, {"index": 0, "name": "g", "arguments": '{"y": 2}'}],
+            [("f", {"x": 1}), ("g", {"y": 2})],
+            id="an index used again",
+        ),
+        pytest.param(
+            [{"id": "a", "name": "f", "arguments": '{"x": "\ud83d'}, {"id": "a", "arguments": '\ude00"}'}],
+            [("f", {"x": "\U0001f600"})],
+            id="a character cut in two",
+        ),
+    ],
+)
+async def test_a_piece_with_a_name_begins_a_call(pieces: list[Any], expected: list[Any]) -> None:
+    reply = await streamed(*({"call": piece} for piece in pieces), "[DONE]", stream=StreamPaths(calls="call"))
+    assert [(call.name, call.input) for call in reply.tool_calls or ()] == expected
+
+
+async def test_a_character_that_is_cut_in_two_is_one() -> None:
+    assert (await streamed({"delta": "Hi \ud83d"}, {"delta": "\ude00"}, "[DONE]")).message == "Hi \U0001f600"
+
+
+async def test_the_type_of_a_stream_may_be_written_in_capitals() -> None:
+    body = 'data: {"delta": "Hi"}\n\ndata: [DONE]\n\n'
+    with scripted_server(Plain(body, type="Text/Event-Stream; charset=UTF-8")) as server:
+        assert (await ask(HttpAgent(server.url, stream="sse"), "hi"))[0].message == "Hi"
 
 
 async def test_an_id_used_again_in_one_stream_is_another_call() -> None:

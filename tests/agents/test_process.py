@@ -435,6 +435,15 @@ async def test_a_process_that_does_not_end_with_its_input_is_ended() -> None:
     assert t.result.verdict == "passed"
 
 
+async def test_what_a_process_started_ends_with_its_session() -> None:
+    spawns = (
+        f"{CHILD}\nimport json, sys\nfor line in sys.stdin: print(json.dumps({{'message': str(c.pid)}}), flush=True)"
+    )
+    async with attempt(agent=stays(spawns)) as t:
+        child = int((await t.send("a")).message)
+    await gone(child)
+
+
 async def test_messages_of_one_session_take_turns() -> None:
     async with attempt(agent=stays()) as t:
         said: list[str] = []

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -321,6 +321,40 @@ async def test_items_are_known_by_id_then_by_index() -> None:
         ("b", {"id": "ORD-2"}),
         ("c", {"id": "ORD-3"}),
     ]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+async def test_items_stand_in_the_order_of_their_index_and_an_id_used_again_is_another(order: Sequence[int]) -> None:
+    kind = "response.function_call_arguments.delta"
+    items = [{**call("lookup_order", "", "a"), "id": "x"}, {**call("cancel_order", "", "b"), "id": "x"}]
+    events: list[Any] = [
+        {"type": "response.output_item.added", "output_index": each, "item": items[each]} for each in order
+    ]
+    events += [
+        {"type": kind, "output_index": each, "item_id": "x", "delta": json.dumps({"id": f"ORD-{each}"})}
+        for each in order
+    ]
+    events.append({"type": "response.completed", "response": response()})
+    with scripted_server(Events(events), as_json(response(said("Done.")))) as server:
+        reply = await one_turn(agent_for(server, stream=True))
+    assert [(each.id, each.input) for each in reply.tool_calls or ()] == [
+        ("a", {"id": "ORD-0"}),
+        ("b", {"id": "ORD-1"}),
+    ]
+
+
+async def test_an_end_without_a_response_is_no_answer() -> None:
+    with scripted_server(Events([{"type": "response.completed"}])) as server, pytest.raises(ProviderError):
+        await one_turn(agent_for(server, stream=True))
+
+
+async def test_a_call_without_an_id_has_none_and_is_answered_all_the_same() -> None:
+    asked = {key: value for key, value in call("lookup_order", '{"id": "ORD-1"}').items() if key != "call_id"}
+    with scripted_server(as_json(response(asked)), as_json(response(said("Done.")))) as server:
+        reply = await one_turn(agent_for(server))
+    assert [each.id for each in reply.tool_calls or ()] == [None]
+    *_, sent, result = server.requests[1].json["input"]
+    assert sent["call_id"] == result["call_id"] == "call_1"
 
 
 @pytest.mark.parametrize("cut", [True, False])

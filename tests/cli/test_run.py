@@ -372,8 +372,8 @@ def test_several_agents_are_compared_and_ranked(orders: Any) -> None:
     )
     assert answer.code == 0
     assert "1 eval, 2 cases × 2 agents × 2 attempts" in answer.lines[0]
-    assert "     1  echo                           1.00        4            0         0" in answer.lines
-    assert "     2  silent                         0.00        4            0         0" in answer.lines
+    assert "     1  echo                        1.00              4/4            0         0" in answer.lines
+    assert "     2  silent                      0.00              4/4            0         0" in answer.lines
     assert "8 scored" in answer.out
 
 

@@ -233,9 +233,9 @@ def test_score_style_runs_are_ranked_and_every_score_is_shown(project: Show, rec
     assert answer.lines[1:] == [
         "1 eval, 2 cases × 2 agents × 1 attempt  agents quick, careful",
         "",
-        "  rank  agent                    mean score   scored   unrankable   errored",
-        "     1  careful                        4.75        1            1         0",
-        "     2  quick                          2.75        2            0         0",
+        "  rank  agent                 mean score   scored/planned   unrankable   errored",
+        "     1  careful                     4.75              1/2            1         0",
+        "     2  quick                       2.75              2/2            0         0",
         "",
         "  case                           agent      score       stopped by",
         "  help[a]                        quick       3.00   Turn completed",

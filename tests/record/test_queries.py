@@ -131,11 +131,11 @@ def test_ranking_shares_a_rank_and_counts_what_it_leaves_out(answers: Any, make_
     ]
     places = answers(attempts, evals=RANK, agents=["low", "sum", "same", "broken", "absent"]).ranking()
     assert list(places) == [
-        Place(rank=1, agent="sum", mean_score=0.3, scored=1, unrankable=0, errored=0),
-        Place(rank=1, agent="same", mean_score=0.3, scored=1, unrankable=1, errored=1),
-        Place(rank=3, agent="low", mean_score=0.1, scored=1, unrankable=0, errored=0),
-        Place(rank=None, agent="broken", mean_score=None, scored=0, unrankable=0, errored=1),
-        Place(rank=None, agent="absent", mean_score=None, scored=0, unrankable=0, errored=0),
+        Place(rank=1, agent="sum", mean_score=0.3, scored=1, unrankable=0, errored=0, planned=1),
+        Place(rank=1, agent="same", mean_score=0.3, scored=1, unrankable=1, errored=1, planned=1),
+        Place(rank=3, agent="low", mean_score=0.1, scored=1, unrankable=0, errored=0, planned=1),
+        Place(rank=None, agent="broken", mean_score=None, scored=0, unrankable=0, errored=1, planned=1),
+        Place(rank=None, agent="absent", mean_score=None, scored=0, unrankable=0, errored=0, planned=1),
     ]
 
 
