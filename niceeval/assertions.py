@@ -91,10 +91,9 @@ class AssertionLog:
         kind = _KINDS.get(type(match)) or self._kind_of(match)
         rule: Any = match
         plain = type(subject) in PLAIN
-        if not plain:
-            problem = not_a_subject(subject)
-            if problem is not None:
-                raise self.refuse(problem)
+        problem = None if plain else not_a_subject(subject)
+        if problem is not None:
+            raise self.refuse(problem)
         gated = self._gates and (kind == "boolean" if gate is None else gate)
         entry = Entry(len(self.entries), kind, rule, scope, gated)
         begun = perf_counter()
@@ -266,32 +265,15 @@ class AssertionLog:
         return entry.points is not None or entry.stops
 
     def parts(self) -> Iterator[Part]:
-        """Yield what the folds read, in order of registration; of gates that are met, one stands for all."""
-        passing, met = self.style == "pass", False
+        """Yield what the folds read, in order of registration."""
         for entry in self.entries:
             evaluation = entry.evaluation
-            if passing and entry.gate and evaluation is not None and evaluation.outcome == "matched":
-                if not met:
-                    yield _MET
-                met = True
-                continue
             if entry.kind == "points":
                 yield Part("matched", True, entry.requirement, None, exact(entry.points or 0))
                 continue
             earned = earn(entry.outcome, entry.measurement, entry.points)
             reason = evaluation.reason if evaluation is not None else None
             yield Part(entry.outcome, self.deciding(entry), entry.requirement, reason, earned or Fraction(0))
-
-    def all_met(self) -> bool:
-        """Tell whether there is a gate in a pass-style attempt, and each of them is met."""
-        some = False
-        for entry in self.entries:
-            if entry.gate:
-                evaluation = entry.evaluation
-                if evaluation is None or (evaluation.outcome != "matched" and evaluation.outcome != "measured"):
-                    return False
-                some = True
-        return some
 
     def earned(self, entry: Entry) -> float | None:
         """Return what the entry contributes to the score; None where it has no points, or nothing is known."""
@@ -313,6 +295,5 @@ class AssertionLog:
         return StopSignal()
 
 
-_MET: Final = Part("matched", True)
 _KINDS: Final[dict[type, Kind]] = {}
 _MOST_POINTS: Final = sys.float_info.max

@@ -14,6 +14,7 @@ import attrs
 from niceeval.attempt_state import AttemptState, DeadlinePassed, Unreached
 from niceeval.conversations import sessions_document
 from niceeval.documents import attempt_line
+from niceeval.entries import all_met
 from niceeval.errors import AgentFailed, AgentUnavailable, RecordError, message_of, told
 from niceeval.handles import never_awaited
 from niceeval.redaction import Redactor
@@ -248,7 +249,13 @@ def _fold(state: AttemptState, ending: Ending) -> Folded:
         error = f"agent unavailable: {state.unreachable.message}"
     if error is None and log.mistakes:
         error = "; ".join(dict.fromkeys(log.mistakes))
-    if log.style == "pass" and error is None and ending.failure is None and state.skipped is None and log.all_met():
+    if (
+        log.style == "pass"
+        and error is None
+        and ending.failure is None
+        and state.skipped is None
+        and all_met(log.entries)
+    ):
         return _PASSED
     parts = list(log.parts())
     if log.style == "score":

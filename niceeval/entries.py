@@ -1,7 +1,7 @@
 """Entries: what the log of an attempt holds for each check, while the attempt is open."""
 
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextvars import ContextVar
 from typing import Any, Final, Literal, Protocol, TypeAlias, final
 
@@ -11,7 +11,7 @@ from niceeval.signals import known_sites, site
 from niceeval_expect import Evaluation, Match, ParsingMatch
 from niceeval_expect._judge_port import JudgePort
 
-__all__ = ["Bench", "Entry", "Kind", "ScopeName", "Spawn", "Style", "Yields", "group_path"]
+__all__ = ["Bench", "Entry", "Kind", "ScopeName", "Spawn", "Style", "Yields", "all_met", "group_path"]
 
 Style: TypeAlias = Literal["pass", "score"]
 ScopeName: TypeAlias = Literal["turn", "session", "attempt", "value"]
@@ -91,3 +91,15 @@ class Entry:
     def measurement(self) -> float | None:
         """The measured value of a measurement, with or without a threshold."""
         return self.evaluation.value if self.evaluation is not None and self.kind in ("threshold", "measure") else None
+
+
+def all_met(entries: Iterable[Entry]) -> bool:
+    """Tell whether there is a gate among the entries of a pass-style attempt, and each of them is met."""
+    some = False
+    for entry in entries:
+        if entry.gate:
+            evaluation = entry.evaluation
+            if evaluation is None or (evaluation.outcome != "matched" and evaluation.outcome != "measured"):
+                return False
+            some = True
+    return some

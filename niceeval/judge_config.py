@@ -170,7 +170,9 @@ def _address(url: str) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError(f"base_url is {url!r:.200}; it begins with http:// or https:// and names a host")
+        raise ValueError(
+            f"base_url is {url!r:.200}; it begins with http:// or https:// and names a host, with a port or none"
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         # It is stored with every result.
         raise ValueError("base_url holds a user, a password, a query or a fragment; put the key into key_variable")

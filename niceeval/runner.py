@@ -23,7 +23,7 @@ from niceeval.record.run import RunResult
 from niceeval.record.write import MemoryWriter, RunWriter
 from niceeval.redaction import current_redactor
 from niceeval.retries import Backoff
-from niceeval.tasks import task_group
+from niceeval.tasks import set_aside, task_group
 from niceeval.trials import close_and_append
 
 __all__ = ["AttemptRef", "Backoff", "Plan", "Progress", "Quiet", "close_and_append", "execute"]
@@ -93,7 +93,8 @@ async def execute(
             watch.start_soon(end.lose_patience)
             try:
                 async with anyio.create_task_group() as checks, task_group() as start:
-                    await run.run(checks, start)
+                    with set_aside():
+                        await run.run(checks, start)
             finally:
                 end.patience.cancel()
     finally:

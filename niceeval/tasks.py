@@ -1,16 +1,34 @@
 """A group of tasks, one per attempt, as cheap as the event loop makes them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+import gc
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
 import anyio
 import anyio.abc
 
-__all__ = ["Start", "capped", "task_group"]
+__all__ = ["Start", "capped", "set_aside", "task_group"]
 
 Start: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
+
+
+@contextmanager
+def set_aside() -> Iterator[None]:
+    """Keep the garbage collector from what is there now until the block ends, unless somebody has done so already.
+
+    What a run starts from, such as its cases, stays until it ends. To look through that takes a tenth of a run of
+    5,000 cases, and an attempt leaves next to nothing that has to be found.
+    """
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @asynccontextmanager

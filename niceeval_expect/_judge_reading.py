@@ -27,8 +27,8 @@ _REFUSAL: Final = re.compile(
     re.IGNORECASE,
 )
 _VERDICTS: Final = frozenset({
-    "answer", "choice", "grade", "label", "max", "maximum", "out", "pass", "passed", "rating", "result", "scale", "score",
-    "verdict",
+    "answer", "choice", "grade", "label", "max", "maximum", "out", "pass", "passed", "rating", "result", "scale",
+    "score", "verdict",
 })  # fmt: skip
 """Words in the key of another verdict, or of another scale than the one that was asked for."""
 _REASONS: Final = ("rationale", "reason", "reasoning", "explanation")

@@ -8,6 +8,7 @@ from anyio.abc import Process
 
 from niceeval.agents._gathering import BadReply
 from niceeval.agents._process import Printed, end, exit_of, pump
+from niceeval.errors import AgentUnavailable
 
 __all__ = ["Conversation"]
 
@@ -36,16 +37,22 @@ class Conversation:
         self._rest = bytearray()
         self._turn = anyio.Lock()
         self._ended: str | None = None
+        self._given_up = False
 
     async def exchange(self, line: bytes, take: Callable[[str], bool]) -> None:
         """Write one line, and give every line that comes back to a function, until it returns True.
 
         Raises:
-            AgentUnavailable: It cannot be started.
+            AgentUnavailable: It cannot be started, or was given up in an earlier turn.
             BadReply: It ended, or wrote a line that is too long.
             Exception: Whatever the function raises.
         """
         async with self._turn:
+            if self._given_up:
+                raise AgentUnavailable(
+                    f"{self._what} was killed when an earlier turn was given up, so that this session cannot go on",
+                    retryable=False,
+                )
             if self._ended is not None:
                 raise BadReply(f"{self._what} {self._ended}, so that this session cannot go on")
             if self._process is None:
@@ -55,7 +62,7 @@ class Conversation:
                 problem = await self._exchanged(process, line, take)
             except BaseException:
                 # Nobody knows what it will say to the next message.
-                self._ended = "was ended in the middle of a turn"
+                self._given_up = True
                 await end(process)
                 raise
             if problem is not None:

@@ -13,6 +13,7 @@ import anyio
 import attrs
 
 from niceeval.agents._provider_faults import fault_of_body, fault_of_error, fault_of_status
+from niceeval.agents._sse import is_a_stream
 from niceeval.agents._stream_events import Assembler, StreamedAnswer
 from niceeval.errors import AgentUnavailable, told
 from niceeval.redaction import register_secret
@@ -96,7 +97,8 @@ class Provider:
                 kind = response.headers.get("content-type", "")
                 if "text/event-stream" in kind.lower():
                     return await _streamed(response, assembler)
-                return _document(await _whole(response), kind)
+                body = await _whole(response)
+                return _heard(body, assembler) if is_a_stream(body) else _document(body, kind)
         except Warning as warning:
             # Where warnings are errors, the SDK's word about a model must not pass for the model's answer.
             raise AgentUnavailable(f"the SDK warns: {warning}", retryable=False) from warning
@@ -160,6 +162,13 @@ async def _streamed(response: Any, assembler: Assembler) -> Mapping[str, Any]:
             # Nothing but the connection can fail here, with exceptions of more than one library.
             broken = error
     return _checked(answer.document(broken))
+
+
+def _heard(body: bytes, assembler: Assembler) -> Mapping[str, Any]:
+    """Return the document of a stream that did not say that it is one."""
+    answer = StreamedAnswer(assembler)
+    answer.feed(body)
+    return _checked(answer.document(None))
 
 
 async def _whole(response: Any) -> bytes:

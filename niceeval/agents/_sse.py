@@ -10,9 +10,19 @@ import attrs
 from niceeval.agents._gathering import BadReply, Gathering, json_value
 from niceeval.agents._paths import StreamPaths
 
-__all__ = ["EventReader", "Listener", "ServerSentEvent", "StreamTooLarge"]
+__all__ = ["EventReader", "Listener", "ServerSentEvent", "StreamTooLarge", "is_a_stream"]
 
+_STREAM: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:data|event|id|retry|):")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
+
+
+def is_a_stream(body: bytes) -> bool:
+    """Tell whether a body is a stream of events that does not say so in its type.
+
+    >>> is_a_stream(b'data: {"delta": "Hi"}'), is_a_stream(b'{"data": 1}')
+    (True, False)
+    """
+    return _STREAM.match(body) is not None
 
 
 class StreamTooLarge(ValueError):

@@ -105,6 +105,9 @@ class OpenAIChatAgent(ModelAgent):
     ) -> Sequence[Mapping[str, Any]]:
         message = _message(document)[1]
         kept = {name: message[name] for name in _KEPT if message.get(name) is not None}
+        if _named(kept.get("function_call")) is None:
+            # Not read as a call, and nothing can answer it.
+            kept.pop("function_call", None)
         calls = [_with_id(call, place) for place, call in enumerate(kept.get("tool_calls") or ()) if _name(call)]
         if calls:
             kept["tool_calls"] = calls
@@ -154,11 +157,15 @@ def _usage(given: object) -> Usage | None:
 def _name(call: object) -> str | None:
     """Return the name of a call that was read as one."""
     for kind in ("function", "custom"):
-        body = call.get(kind) if isinstance(call, dict) else None
-        name = body.get("name") if isinstance(body, dict) else None
-        if isinstance(name, str) and name.strip():
+        name = _named(call.get(kind) if isinstance(call, dict) else None)
+        if name is not None:
             return name
     return None
+
+
+def _named(body: object) -> str | None:
+    name = body.get("name") if isinstance(body, dict) else None
+    return name if isinstance(name, str) and name.strip() else None
 
 
 def _with_id(call: dict[str, Any], place: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 from urllib.parse import quote
 
@@ -11,7 +12,8 @@ from niceeval.agents._gathering import BadReply, Gathering, json_value
 from niceeval.agents._http_client import Clients, import_httpx, read_body
 from niceeval.agents._http_errors import error_of_status
 from niceeval.agents._paths import CallPaths, ReplyPaths, StreamPaths
-from niceeval.agents._sse import Listener
+from niceeval.agents._reading import ReadReply, reply_by
+from niceeval.agents._sse import Listener, is_a_stream
 from niceeval.agents._template import Names, encoded, fill, fill_text, names_of, remember, seconds, template, texts
 from niceeval.agents.base import AgentContext
 from niceeval.agents.mcp_names import ToolNames
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BadReply", "CallPaths", "HttpAgent", "ReplyPaths", "StreamPaths"]
 
+ReadBody: TypeAlias = Callable[[Callable[[bytes], bool]], Awaitable[None]]
 MakeRequest: TypeAlias = Callable[[str, AgentContext], Any]
-ReadReply: TypeAlias = Callable[[Any, AgentContext], Reply | str | Awaitable[Reply | str]]
 
 _COOKIES: Final = "niceeval.cookies"
 _MOST_BODY: Final = 64 * 1024 * 1024
@@ -150,7 +152,10 @@ class HttpAgent:
             headers["content-type"] = "application/json"
         headers |= {name.lower(): fill_text(value, names) for name, value in self._headers.items()}
         try:
-            url = fill_text(self._url, names, _quoted)
+            head, mark, query = self._url.partition("?")
+            url = (
+                fill_text(head, names, _quoted) + mark + fill_text(query, names, lambda _, value: quote(value, safe=""))
+            )
             # The client's cookies are none; a session's are given to each of its requests.
             cookies_header = httpx.Request(self._method, url, cookies=cookies).headers.get("cookie")
             if cookies_header and "cookie" not in headers:
@@ -176,7 +181,7 @@ class HttpAgent:
                 assert error is not None
                 raise error
             if self._stream is not None and "text/event-stream" in response.headers.get("content-type", "").lower():
-                return await self._streamed(response, what, self._stream, ctx)
+                return await self._streamed(partial(read_body, response), what, self._stream, ctx)
             text = await _text(response, _MOST_BODY)
         finally:
             await response.aclose()
@@ -184,6 +189,8 @@ class HttpAgent:
             raise BadReply(f"{what} answered with more than {_MOST_BODY} bytes")
         if self._is_text:
             return Reply(text)
+        if self._stream is not None and is_a_stream(body := text.encode("utf-8", "surrogatepass")):
+            return await self._streamed(partial(_all_at_once, body), what, self._stream, ctx)
         return await self._read_whole(text, f"{what} answered {response.status_code}", ctx)
 
     async def _read_whole(self, text: str, what: str, ctx: AgentContext) -> Reply:
@@ -192,15 +199,13 @@ class HttpAgent:
             gathering = Gathering(self._paths, self._stream, self._tool_names)
             gathering.add(body)
             return gathering.reply(ctx)
-        made = self._read(body, ctx)
-        reply = await made if inspect.isawaitable(made) else made
-        return Reply(reply) if isinstance(reply, str) else reply
+        return await reply_by(self._read, body, ctx, "HttpAgent()")
 
-    async def _streamed(self, response: "httpx.Response", what: str, stream: StreamPaths, ctx: AgentContext) -> Reply:
+    async def _streamed(self, read: ReadBody, what: str, stream: StreamPaths, ctx: AgentContext) -> Reply:
         gathering = Gathering(self._paths, stream, self._tool_names)
         try:
             listener = Listener(gathering, what, stream, most=_MOST_BODY)
-            await read_body(response, listener.take)
+            await read(listener.take)
             if not listener.over:
                 raise AgentUnavailable(f"{what}: the stream ended before its last event")
         except BaseException:
@@ -240,9 +245,17 @@ async def _text(response: "httpx.Response", most: int) -> str | None:
         return body.decode("utf-8-sig", errors="backslashreplace")
 
 
+async def _all_at_once(body: bytes, take: Callable[[bytes], bool]) -> None:
+    take(body)
+
+
 def _quoted(name: str, value: str) -> str:
     # A variable may hold the address itself.
     return value if name.startswith("env:") else quote(value, safe="")
+
+
+def _quoted_in_query(name: str, value: str) -> str:
+    return quote(value, safe="")
 
 
 def _address(url: object) -> str:

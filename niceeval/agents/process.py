@@ -1,11 +1,10 @@
 """An agent behind a command line: one process for each turn, or one for each session that speaks JSON lines."""
 
-import inspect
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, final
 
 import anyio
 
@@ -14,6 +13,7 @@ from niceeval.agents._gathering import BadReply, Gathering
 from niceeval.agents._paths import ReplyPaths, StreamPaths
 from niceeval.agents._printed_answer import PrintedAnswer
 from niceeval.agents._process import Printed, exit_of, run, start
+from niceeval.agents._reading import ReadReply, reply_by
 from niceeval.agents._template import (
     Names,
     encoded,
@@ -33,8 +33,6 @@ from niceeval.errors import AgentUnavailable
 from niceeval.reply import Reply
 
 __all__ = ["ProcessAgent"]
-
-ReadReply: TypeAlias = Callable[[Any, AgentContext], Reply | str | Awaitable[Reply | str]]
 
 _MOST_LINE: Final = 64 * 1024 * 1024
 _MOST_ERRORS: Final = 2000
@@ -179,9 +177,7 @@ class ProcessAgent:
     async def _made(self, answer: PrintedAnswer, ctx: AgentContext) -> Reply:
         if self._read is None:
             return answer.reply(ctx)
-        made = self._read(answer.value(), ctx)
-        reply = await made if inspect.isawaitable(made) else made
-        return Reply(reply) if isinstance(reply, str) else reply
+        return await reply_by(self._read, answer.value(), ctx, "ProcessAgent()")
 
     def __repr__(self) -> str:
         """Say what is run."""

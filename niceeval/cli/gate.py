@@ -108,6 +108,10 @@ def _of_rate(each: RateCondition) -> Iterator[str]:
         return
     rate = bound(each.rate, each.min_rate)
     yield f"{each.passed} of {each.decided} decided passed: {rate}; {errored}{missing}{attempts}"
+    if each.errored:
+        total = each.decided + each.errored
+        least, most = (bound(part / total, each.min_rate) for part in (each.passed, each.passed + each.errored))
+        yield f"of all {total}, {least} to {most} passed, whatever the undecided would have been"
     if each.rounds is not None:
         yield f"repeated until decided: {counted(each.rounds, 'round')} of one attempt at each case count"
     low, high = bound(each.low, each.min_rate), bound(each.high, each.min_rate)
@@ -127,7 +131,7 @@ def _of_rate(each: RateCondition) -> Iterator[str]:
     if each.needed is None:
         yield "no number of cases would decide at this rate"
     elif each.needed > round(each.effective):
-        what = "cases" if repeated or each.cases > 1 else "attempts"
+        what = "cases" if repeated or (each.cases > 1 and each.cases_are == "sampled") else "attempts"
         yield f"about {each.needed:,} decided {what} would decide at this rate"
     else:
         yield "without undecided attempts, this many would decide"

@@ -81,8 +81,10 @@ def run_folder(run: str) -> Path:
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
     """What was skipped while reading is said on standard error, one line each."""
+    from niceeval.cli.text import safe
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecordWarning)
         yield
     for each in dict.fromkeys(str(warning.message) for warning in caught):
-        sys.stderr.write(f"warning {each}\n")
+        sys.stderr.write(f"warning {safe(each)}\n")

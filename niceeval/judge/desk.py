@@ -245,7 +245,7 @@ def _read(answer: Answer, request: JudgeRequest) -> Sample:
         extra["answered_by"] = answer.model
     if answer.usage:
         extra["usage"] = dict(answer.usage)
-    shown = cut_text(answer.text or answer.refusal, _MOST_REPLY)
+    shown = cut_text(answer.text or answer.refusal or answer.other, _MOST_REPLY)
     if answer.ended == "refused":
         said = f": {cut_text(_plain(answer.refusal))}" if answer.refusal else ""
         return Sample(reply=shown, code=REFUSED, reason=f"the judge declined to answer{said}", extra=extra)

@@ -2,18 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
-from math import isfinite
-from time import time
 from typing import Any, Final, final
 
 import attrs
+
+from niceeval.agents._http_errors import retry_after
 
 __all__ = ["HOPELESS", "JudgeFault", "fault_of_body", "fault_of_status"]
 
 HOPELESS: Final = frozenset({"judge-key-refused", "judge-model-unknown", "judge-sdk-missing"})
 """Codes after which no other call of the run can come out better."""
 _MOST_SAID: Final = 300
+_SPENT: Final = ("insufficient_quota", "billing_hard_limit_reached")
 _TRY_AGAIN: Final = frozenset({408, 409, 425, 429})
 
 
@@ -52,9 +52,11 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> Judge
     if status == 404:
         return JudgeFault("judge-model-unknown", f"{text}; see that the model and base_url are right", reply=body)
     if status == 429:
-        return JudgeFault("judge-rate-limited", text, True, _retry_after(headers), body)
+        # An account without quota is told so by the same status, and waiting does not help.
+        spent = _error_in(body).get("code") in _SPENT
+        return JudgeFault("judge-rate-limited", text, not spent, retry_after(headers), body)
     if status >= 500 or status in _TRY_AGAIN:
-        return JudgeFault("judge-unreachable", text, True, _retry_after(headers), body)
+        return JudgeFault("judge-unreachable", text, True, retry_after(headers), body)
     return JudgeFault("judge-request-refused", text, reply=body)
 
 
@@ -67,25 +69,15 @@ def fault_of_body(body: str) -> JudgeFault:
 
 def _said(body: str) -> str:
     """Return the message of an error's JSON body, on one line; nothing of a page."""
-    try:
-        document: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    error = document.get("error", document) if isinstance(document, dict) else None
-    message = error.get("message") if isinstance(error, dict) else error
+    message = _error_in(body).get("message")
     return " ".join(message.split())[:_MOST_SAID] if isinstance(message, str) else ""
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a ``Retry-After`` header, a number or a date (RFC 9110, section 10.2.3)."""
-    given = headers.get("retry-after")
-    if given is None:
-        return None
+def _error_in(body: str) -> Mapping[str, Any]:
+    """Return the error of a JSON body, which may be a text alone; empty where there is none."""
     try:
-        seconds = float(given)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(given).timestamp() - time()
-        except ValueError:
-            return None
-    return max(0.0, seconds) if isfinite(seconds) else None
+        document: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    error = document.get("error", document) if isinstance(document, dict) else None
+    return error if isinstance(error, dict) else {"message": error}

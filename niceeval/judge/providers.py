@@ -39,6 +39,7 @@ class Answer:
         model: The model that says it answered.
         usage: Tokens in and out, as far as they were reported.
         refusal: What was said about a refusal.
+        other: What came where there is no text, as JSON.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Answer:
     model: str | None = None
     usage: Mapping[str, int] = attrs.Factory(dict)
     refusal: str = ""
+    other: str = ""
 
 
 class Provider(Protocol):
@@ -155,12 +157,14 @@ class _OpenAI(_Sdk):
             raise fault_of_body(json.dumps(document))
         refusal, reason = message.get("refusal"), choice.get("finish_reason")
         refused = bool(refusal) or reason == "content_filter"
+        text = _joined(content)
         return Answer(
-            _joined(content),
+            text,
             "refused" if refused else "cut" if reason == "length" else "whole",
             _text(document.get("model")),
             _usage(document.get("usage"), "prompt_tokens", "completion_tokens"),
             str(refusal or ""),
+            "" if text else json.dumps(message),
         )
 
 
@@ -194,12 +198,14 @@ class _Anthropic(_Sdk):
             raise fault_of_body(json.dumps(document))
         reason, details = document.get("stop_reason"), document.get("stop_details")
         cut = reason in ("max_tokens", "model_context_window_exceeded")
+        text = _joined(blocks)
         return Answer(
-            _joined(blocks),
+            text,
             "refused" if reason == "refusal" else "cut" if cut else "whole",
             _text(document.get("model")),
             _usage(document.get("usage"), "input_tokens", "output_tokens"),
             str(details.get("explanation") or "") if isinstance(details, dict) else "",
+            "" if text else json.dumps(blocks),
         )
 
 

@@ -1,12 +1,13 @@
 """Two runs, or two agents of one run, case by case."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from niceeval.errors import RecordError
+from niceeval.errors import RecordError, RecordWarning
 from niceeval.record.comparisons import Compared, Comparison, Flip, Share, Side
 from niceeval.record.pairs import Pair, Paired, PairedRequirement
 from niceeval.record.rows import Rows
@@ -65,8 +66,16 @@ def compare(
     return Rows(found)
 
 
-def sides_of(one: RunCases, other: RunCases, agents: tuple[str, str] | None = None) -> list[tuple[str, str]]:
+def sides_of(
+    one: RunCases, other: RunCases, agents: tuple[str, str] | None = None, *, name_others: bool = True
+) -> list[tuple[str, str]]:
     """Return which agent of one run is compared with which of the other.
+
+    Args:
+        one: The run that is compared with.
+        other: The run that is compared.
+        agents: The agent of each; None for all that both have.
+        name_others: Whether a `RecordWarning` names agents of one run only.
 
     Raises:
         RecordError: None can be.
@@ -82,6 +91,11 @@ def sides_of(one: RunCases, other: RunCases, agents: tuple[str, str] | None = No
             f"the runs {one.id} and {other.id} have no agent in common: {', '.join(first) or 'none'} there, "
             f"{', '.join(second) or 'none'} here; say which two to compare"
         )
+    for here, there, names in ((one, other, first), (other, one, second)) if name_others else ():
+        alone = [name for name in names if (name, name) not in shared]
+        if alone:
+            said = f"{'agents' if len(alone) > 1 else 'agent'} {', '.join(alone)} of run {here.id}"
+            warnings.warn(RecordWarning(f"{said}: not in run {there.id}, and not compared"), stacklevel=3)
     return shared
 
 

@@ -92,7 +92,7 @@ def gate(
         requirements: For each requirement, what its rate has to reach.
         max_errored: The largest share of the planned attempts that may be errored, 0 to 1.
         baseline: A run that this one must not be worse than.
-        confidence: How sure an answer has to be, above 0 and below 1.
+        confidence: How sure an answer has to be, at least 0.5 and below 1: with less, a rate could both pass and fail.
         evals: Only these evals, or cases of them.
         agents: Only these agents; each is held against every condition by itself.
         cases: Whether the cases stand for others like them, or the rate is about these alone.
@@ -101,6 +101,10 @@ def gate(
         RecordError: A run cannot be read, or has nothing that the gate could be about.
         ValueError: An argument is out of range.
     """
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence must be at least 0.5 and below 1, got {confidence}")
+    if cases not in ("sampled", "fixed"):
+        raise ValueError(f"cases must be 'sampled' or 'fixed', got {cases!r}")
     found = read_cases(record, run, evals=evals)
     names = agents_of(found, [plain(agent) for agent in agents])
     wanted = [plain(name) for name in evals]
@@ -126,7 +130,11 @@ def gate(
     differences: list[Comparison] = []
     if baseline is not None:
         before = read_cases(record, baseline, evals=evals)
-        for pair in sides_of(before, found):
+        pairs = sides_of(before, found, name_others=not agents)
+        alone = [name for name in names if agents and name not in {here for _, here in pairs}]
+        if alone:
+            raise RecordError(f"run {before.id} has no agent {alone[0]!r} to compare with: give another baseline")
+        for pair in pairs:
             if pair[1] in names:
                 paired = before.tables.paired(found.tables, pair, wanted)
                 conditions += regressions(before.id, pair[1], paired, confidence)

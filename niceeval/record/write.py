@@ -49,9 +49,7 @@ class RunWriter:
         self._document = document
         self._owner = owner
         self._lock = threading.Lock()
-        self._torn = False
-        # Of a file that nobody else writes to.
-        self._size = 0
+        self._torn, self._size = False, 0  # of a file that nobody else writes to
         try:
             self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | _BINARY, 0o644)
         except OSError as error:

@@ -26,7 +26,8 @@ def markdown_lines(contents: Contents) -> Iterator[str]:
     size = 0
     left_out = 0
     for piece in _pieces(contents):
-        if size + len(piece) > _MOST_CHARACTERS:
+        # What opens and closes a fold is short, and one without the other would swallow the rest of the page.
+        if size + len(piece) > _MOST_CHARACTERS and not piece.startswith(("\n<details>", "</details>")):
             left_out += 1
             continue
         size += len(piece)

@@ -39,7 +39,7 @@ def wilson(passed: int, decided: int, *, undecided: int = 0, confidence: float =
         raise ValueError(f"passed must not exceed decided, got passed={passed} of decided={decided}")
     if decided == 0:
         return None
-    total, quantile = decided + undecided, NormalDist().inv_cdf((1 + confidence) / 2)
+    total, quantile = decided + undecided, -NormalDist().inv_cdf((1 - confidence) / 2)
     return _ends(passed, total, quantile)[0], _ends(passed + undecided, total, quantile)[1]
 
 

@@ -198,7 +198,7 @@ def difference_interval(
     number = sum(found.values()) + 2
     centre = total(found) / number
     spread = (fsum(value * value * times for value, times in found.items()) + 2) / number - centre * centre
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(max(spread, 0.0) / number)
+    reach = -NormalDist().inv_cdf((1 - confidence) / 2) * sqrt(max(spread, 0.0) / number)
     return max(-1.0, centre - reach), min(1.0, centre + reach)
 
 
@@ -235,7 +235,7 @@ def mean_interval(
     if size > _LARGE:
         centre = mean(found)
         variance = fsum(number * (value - centre) ** 2 for value, number in found.items()) / (size - 1)
-        reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(variance / size)
+        reach = -NormalDist().inv_cdf((1 - confidence) / 2) * sqrt(variance / size)
         return centre - reach, centre + reach
     import numpy as np
     from scipy.stats import bootstrap

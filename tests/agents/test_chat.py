@@ -543,6 +543,13 @@ async def test_a_call_by_the_older_protocol_is_answered_by_name() -> None:
     assert result == {"role": "function", "name": "lookup_order", "content": "ORD-1 is in transit"}
 
 
+async def test_a_nameless_call_by_the_older_protocol_gets_no_answer_that_is_another_calls() -> None:
+    asked = completion(None, call("lookup_order", '{"id": "ORD-1"}'), function_call={"arguments": "{}"})
+    with scripted_server(as_json(asked), as_json(completion("Done."))) as server:
+        await one_turn(agent_for(server))
+    assert [sent["role"] for sent in server.requests[1].json["messages"]] == ["user", "assistant", "tool"]
+
+
 async def test_names_of_servers_tools_are_resolved() -> None:
     def shop__lookup() -> str:
         """Look up."""
@@ -582,7 +589,7 @@ async def test_an_answer_that_ends_for_a_call_and_has_none_is_not_no_call(finish
 
     said = Events([chunk({"content": "Wait."}, finish), "[DONE]"])
     with scripted_server(said if stream else as_json(completion("Wait.", finish=finish))) as server:
-        result = await run_eval(asks, agent_for(server, stream=stream))
+        (result,) = (await run_eval(asks, agent=agent_for(server, stream=stream))).attempts
     assert (result.verdict, result.assertions[0].evaluation.outcome) == ("errored", "unavailable")
     assert "has no call" in str(result.reason)
 
@@ -857,7 +864,7 @@ async def test_an_answer_that_is_none_is_the_agents_failure(answer: Any) -> None
         (405, {"message": "not here"}, {}, False, None),
         (407, {"message": "who are you"}, {}, False, None),
         (410, {"message": "retired"}, {}, False, None),
-        (304, {"message": "moved"}, {}, False, None),
+        (300, {"message": "moved"}, {}, False, None),
     ],
 )
 async def test_an_error_status_says_whether_trying_again_can_help(
@@ -898,6 +905,12 @@ async def test_a_message_that_cannot_be_sent_is_no_result() -> None:
     with scripted_server() as server, pytest.raises(AgentUnavailable, match="cannot be sent") as caught:
         await one_turn(agent_for(server), "half \ud83d")
     assert not caught.value.retryable
+
+
+async def test_a_stream_is_known_by_what_it_says_where_its_type_does_not() -> None:
+    said = "".join(f"data: {json.dumps(each)}\n\n" for each in (chunk({"content": "Hi"}), chunk({}, "stop")))
+    with scripted_server(Plain(f": hello\n\n{said}data: [DONE]\n\n", type="text/plain")) as server:
+        assert (await one_turn(agent_for(server, stream=True))).message == "Hi"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
+from urllib.parse import parse_qs, quote
 
 import anyio
 import pytest
@@ -504,6 +505,16 @@ async def test_a_body_that_is_not_json_is_the_agents_failure(body: bytes, words:
         await asked(Plain(body))
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/octet-stream", "application/json"])
+async def test_a_stream_is_known_by_what_it_says_where_its_type_does_not(kind: str) -> None:
+    said = 'data: {"delta": "Hi "}\n\ndata: {"delta": "there"}\n\n'
+    with scripted_server(Plain(f"{said}data: [DONE]\n\n", type=kind), Plain(said, type=kind)) as server:
+        agent = HttpAgent(server.url, stream="sse")
+        assert (await ask(agent, "hi"))[0].message == "Hi there"
+        with pytest.raises(AgentUnavailable, match="ended before its last event"):
+            await ask(agent, "hi")
+
+
 @pytest.mark.parametrize("charset", ["utf-8", "idna", "undefined", "hex", "nonsense"])
 async def test_a_byte_order_mark_and_a_strange_charset_do_no_harm(charset: str) -> None:
     reply = await asked(Plain(b'\xef\xbb\xbf{"message": "hi"}', type=f"application/json; charset={charset}"))
@@ -524,6 +535,23 @@ async def test_a_password_in_the_address_is_not_shown() -> None:
     with pytest.raises(AgentUnavailable) as caught:
         await ask(HttpAgent(url), "hi")
     assert "hunter2" not in str(caught.value)
+
+
+async def test_a_function_that_reads_answers_returns_text_or_a_reply() -> None:
+    with scripted_server(as_json({"answer": "hi"})) as server, pytest.raises(TypeError, match="returned None"):
+        await ask(HttpAgent(server.url, reply=lambda body, ctx: body.get("message")), "hi")
+
+
+async def test_a_key_in_the_address_arrives_as_it_is_and_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = 'sk-a/b+c&d"e=='
+    monkeypatch.setenv("SHOP_KEY", key)
+    with scripted_server(as_json({}, 503)) as server:
+        async with attempt(agent=HttpAgent(f"{server.url}/chat?key={{env:SHOP_KEY}}")) as t:
+            with pytest.raises(AgentUnavailable):
+                await t.send("hi")
+    assert parse_qs(server.requests[0].path.partition("?")[2]) == {"key": [key]}
+    assert "[redacted:SHOP_KEY]" in str(t.result.reason)
+    assert quote(key, safe="") not in t.result.model_dump_json()
 
 
 async def test_a_long_page_is_cut_and_marked() -> None:

@@ -233,6 +233,11 @@ async def test_secrets_of_its_environment_are_kept_out_of_what_is_stored(monkeyp
     assert "opensesame" not in stored
 
 
+async def test_a_function_that_reads_answers_returns_text_or_a_reply() -> None:
+    with pytest.raises(TypeError, match=r"ProcessAgent\(\) reply= .* returned a list"):
+        await ask(program("print([1] * 99)", output="json", reply=lambda value, ctx: value))
+
+
 async def test_bytes_that_are_no_text_stay_visible() -> None:
     reply = await ask(program("import sys; sys.stdout.buffer.write(b'a\\xff\\xfeb')"))
     assert reply.message == "a\\xff\\xfeb"
@@ -425,6 +430,10 @@ async def test_time_that_is_up_ends_the_session_and_keeps_what_came() -> None:
         with pytest.raises(AgentUnavailable, match="did not reply within 1 s"):
             await session.send("hang", timeout=1.0)
         assert_no_children()
+        # Not for what was done to it.
+        with pytest.raises(AgentUnavailable, match="earlier turn was given up") as caught:
+            await session.send("c")
+    assert not caught.value.retryable
     assert session.turns[1].messages == ("Let me",)
 
 

@@ -104,7 +104,9 @@ def test_a_regression_is_named_case_by_case(project: Any, recorded: Recorded) ->
     [
         ([], "nothing to hold run"),
         (["--min-rate", "95"], "95 is not above 0 and at most 1"),
-        (["--min-rate", "0.9", "--confidence", "95"], "95 is not above 0 and below 1"),
+        (["--min-rate", "0.9", "--confidence", "95"], "95 is not at least 0.5 and below 1"),
+        (["--min-rate", "0.9", "--confidence", "0.3"], "0.3 is not at least 0.5 and below 1"),
+        (["--requirement", "a>=0.9", "--requirement", "a>=0.2"], "'a' is given 2 times; give it one rate"),
         (["--min-rate", "0.9", "--confidence", "x"], "'x' is not a number"),
         (["--requirement", "schema=0.9"], "does not read like 'schema>=0.98'"),
         (["--requirement", "schema>=98"], "does not read like 'schema>=0.98'"),

@@ -67,6 +67,64 @@ def test_a_full_disk_behind_standard_output_costs_no_result(folder: Path, argume
     assert "<testsuites" in (folder / "out.xml").read_text()
 
 
+READS = [
+    ["show", "--json"],
+    ["gate", "--min-rate", "0.5", "--json"],
+    ["power", "--rate", "0.9", "--detect", "0.1", "--json"],
+    ["compare", "latest", "latest", "--json"],
+    ["history", "--json"],
+    ["evidence", "e/talks[0]", "--json"],
+    ["query", "SELECT * FROM attempts", "--format", "csv"],
+    ["query", "SELECT * FROM attempts", "--format", "json"],
+    ["export", "--table", "attempts", "--format", "csv", "--out", "-"],
+    ["verify", "--json"],
+    ["record", "check", "--json"],
+]
+
+
+@FULL
+@pytest.mark.parametrize("arguments", READS, ids=" ".join)
+def test_what_programs_read_is_not_lost_without_a_word(once: Path, arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        ended = called(once, *arguments, stdout=full)
+    assert ended.returncode == 141
+    assert ended.stderr == "error   standard output cannot be written: No space left on device\n"
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "e.py").write_text(EVAL)
+    ended = called(folder, "run", "e.py", "--agent", "e:plain", "-q", stdout=subprocess.PIPE)
+    assert ended.returncode == 0
+    return folder
+
+
+def without_stdout(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Call the command in a process that has no standard output at all."""
+    script = 'exec "$0" -W error -c "from niceeval.cli import main; main()" "$@" >&-'
+    return subprocess.run(
+        ["sh", "-c", script, sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell is needed to close the stream")
+def test_without_standard_output_a_report_for_it_is_not_written(once: Path) -> None:
+    read = without_stdout(once, "show", "--json")
+    assert (read.returncode, read.stderr) == (0, "")
+    reported = without_stdout(once, "show", "--report", "junit=-")
+    assert (reported.returncode, reported.stderr) == (
+        3,
+        "error   the junit report was not written to -: there is no standard output\n",
+    )
+
+
 @pytest.mark.parametrize("arguments", [[], ["-q"], ["--json"]])
 def test_a_process_without_standard_output_runs_all_the_same(folder: Path, arguments: list[str]) -> None:
     code = (

@@ -311,6 +311,9 @@ def test_what_is_asked_of_the_value_is_reported_at_its_place_in_it() -> None:
 
 
 def test_an_inner_match_that_yields_a_value_is_yielded_on() -> None:
+    first, again = (json_text().evaluate("[1, 2]") for _ in range(2))
+    assert first.product == again.product == [1, 2]
+    assert len({id(value) for value in [first.product, first.product, again.product]}) == 3
     assert json_text(matches(list[int])).evaluate("[1, 2]").product == [1, 2]
     assert json_text(json_match({"a": 1})).evaluate('{"a": 1, "b": 2}').product == {"a": 1, "b": 2}
     assert json_text(json_text()).evaluate('"[1]"').product == [1]

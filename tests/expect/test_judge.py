@@ -100,6 +100,8 @@ def test_the_order_of_choices_tells_two_judges_apart() -> None:
         (lambda: define_judge("x", "{output}", scale=(1, 1)), "from a lower to a higher number"),
         (lambda: define_judge("x", "{output}", scale=(0, float("nan"))), "pair of finite numbers"),
         (lambda: define_judge("x", "{output}", scale=(0, True)), "pair of finite numbers"),
+        (lambda: define_judge("x", "{output}", scale=(0, 10**400)), "pair of finite numbers"),
+        (lambda: define_judge("x", "{output}", choices={"A": 1, "A_": 0}), "begins and ends with a letter or digit"),
         (lambda: define_judge("x", "{output}", choices={"a": 1}), "two choices with different measurements"),
         (lambda: define_judge("x", "{output}", choices={"a": 1, "b": 1}), "two choices with different"),
         (lambda: define_judge("x", "{output}", choices={"a": 1, "A": 0}), "upper and lower case"),
@@ -209,6 +211,10 @@ SCALE = Choices((("A", 1.0), ("B", 0.5), ("not sure", 0.0)))
         ("Verdict: (b)\n", SCALE, "1/2"),
         ("VERDICT: not sure", SCALE, "0"),
         ("VERDICT: A\nmore\nVERDICT: a", SCALE, "1"),
+        ("An earlier - VERDICT: B - is quoted.\nVERDICT: A", SCALE, "1"),
+        ("VERDICT: A\n\nThat is all, and a good reply.", SCALE, "1"),
+        ("VERDICT: 3\n\nThat is all.", Range(1, 5), "1/2"),
+        ('{"rationale": "x", "score_explanation": "B", "evidence": "fine", "choice": "A"}', SCALE, "1"),
         ('{"rationale": "x", "choice": "B"}', SCALE, "1/2"),
         ('```json\n{"rationale": "x", "choice": "B"}\n```', SCALE, "1/2"),
         ("VERDICT: 3", Range(1, 5), "1/2"),
@@ -237,6 +243,18 @@ def test_a_verdict_is_read(reply: str, scale: Scale, value: str) -> None:
         ("> VERDICT: A\nVERDICT: B", SCALE, "judge-off-format", "contradicts itself"),
         ("VERDICT: A\nVERDICT: A or B", SCALE, "judge-off-format", "'A or B'"),
         ("VERDICT: A\nVERDICT:", SCALE, "judge-off-format", "''"),
+        ("VERDICT: A\nOn reflection: B.", SCALE, "judge-off-format", "goes on after VERDICT: A: On reflection: B."),
+        ("VERDICT: A\nWell, not sure.", SCALE, "judge-off-format", "goes on after"),
+        ("VERDICT: A\n- Final verdict - B", SCALE, "judge-off-format", "goes on after"),
+        ("VERDICT: A\nNo other verdict is possible.", SCALE, "judge-off-format", "goes on after"),
+        ('VERDICT: B\n{"choice": "A"}', SCALE, "judge-off-format", "goes on after"),
+        ("VERDICT: 4\nRather 2 of 5.", Range(1, 5), "judge-off-format", "goes on after"),
+        ('{"choice": "A", "final_verdict": "B"}', SCALE, "judge-off-format", "two verdicts"),
+        ('{"choice": "A", "choice ": "B"}', SCALE, "judge-off-format", "two verdicts"),
+        ('{"choice": "A", "overallScore": 0}', SCALE, "judge-off-format", "two verdicts"),
+        ('{"choice": "A", "evaluation": "b"}', SCALE, "judge-off-format", "two verdicts"),
+        ('{"score": 1, "out_of": 10}', Range(0, 1), "judge-off-format", '"out_of": 10 beside "score": 1'),
+        ('{"score": 1, "scale": "1-10"}', Range(0, 1), "judge-off-format", "two verdicts"),
         ("VERDICT: C", SCALE, "judge-off-format", "not one of A, B, not sure"),
         ("VERDICT: 80%", Range(0, 1), "judge-off-format", "not a plain number"),
         ("VERDICT: 8/10", Range(0, 1), "judge-off-format", "not a plain number"),
@@ -280,6 +298,17 @@ def test_no_material_holds_the_line_that_ends_it(output: str) -> None:
     assert set(fence) == {"~"}
     assert lines.count(fence) == 2
     assert "\n".join(lines[2 : len(lines) - 1 - lines[::-1].index(fence)]) == output
+
+
+@pytest.mark.anyio
+async def test_half_a_surrogate_pair_reaches_the_judge_as_its_escape() -> None:
+    judge = Says(said("1"))
+    with judging(judge):
+        evaluation = await POLITE.evaluate_async({"output": "cut \ud83d off"})
+    assert evaluation.outcome == "measured"
+    [request] = judge.requests
+    assert "cut \\ud83d off" in request.prompt
+    assert request.prompt.encode("utf-8")
 
 
 @pytest.mark.anyio

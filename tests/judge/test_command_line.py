@@ -26,6 +26,16 @@ async def answers(t, case):
 def agent(message):
     return "At the depot."
 """
+AGAIN = """
+from niceeval_expect import closed_qa
+
+CHECKS = {"polite": closed_qa("Is it kind?").at_least(0.8)}
+
+def check(t):
+    for session in t.sessions:
+        for turn in session.turns:
+            t.check({"input": turn.input, "output": turn.message}, CHECKS["polite"]).key("polite")
+"""
 RUN = ("run", "eval_shop.py", "--agent", "eval_shop:agent", "--concurrency", "1")
 Said = Callable[..., tuple[int, str, str]]
 
@@ -52,6 +62,7 @@ def said(
 
     yield run
     sys.modules.pop("eval_shop", None)
+    sys.modules.pop("again", None)
 
 
 def test_a_failing_report_says_why_the_judge_said_so(said: Said, server: ScriptedServer) -> None:
@@ -62,6 +73,40 @@ def test_a_failing_report_says_why_the_judge_said_so(said: Said, server: Scripte
     assert "judge     C (0.5): Curt, and gives no date." in out
     code, out, _ = said("show", "latest", "shop/answers[a]")
     assert "Curt, and gives no date." in out
+
+
+def test_a_report_for_other_programs_says_why_as_well(said: Said, server: ScriptedServer, tmp_path: Path) -> None:
+    answered(server, chat(choice("C", "Curt,\nand gives no date.")))
+    assert said(*RUN, "--report", "junit=a.xml")[0] == 1
+    assert "  judge     C (0.5): Curt, and gives no date." in (tmp_path / "a.xml").read_text()
+    answered(server, chat("A fine\nreply."))
+    code, out, _ = said(*RUN, "--report", "markdown=a.md")
+    assert code == 3
+    assert "  reply     A fine reply." in (tmp_path / "a.md").read_text()
+    assert "reply        A fine" in out
+    assert "niceeval evidence has" in out
+    assert "in reply: A fine" in said("evidence", "shop/answers[a]")[1]
+
+
+def test_a_judge_that_is_too_slow_for_the_attempt_is_named(said: Said, server: ScriptedServer) -> None:
+    answered(server, server.silent())
+    code, out, _ = said(*RUN, "--timeout", "0.3")
+    assert code == 3
+    assert "timed out after 0.3 s" in out
+    assert "a judge had not answered" in out
+
+
+def test_a_run_is_checked_again_without_a_judge(said: Said, server: ScriptedServer, tmp_path: Path) -> None:
+    answered(server, chat(choice("A")))
+    assert said(*RUN)[0] == 0
+    before = len(server.requests)
+    (tmp_path / "again.py").write_text(AGAIN)
+    for checks in ("CHECKS", "check"):
+        code, out, _ = said("recheck", "latest", "--with", f"again:{checks}")
+        assert code == 1
+        assert "0 flips" in out
+        assert "polite: a judge would have to be asked" in out
+    assert len(server.requests) == before
 
 
 def test_a_wrong_key_is_said_once_and_stops_the_run(said: Said, server: ScriptedServer) -> None:
@@ -223,6 +268,7 @@ def test_a_judge_of_the_project(said: Said, server: ScriptedServer, tmp_path: Pa
         ("{", "closed_qa:x", "not JSON"),
         ('{"output": "x", "label": "A"}', "eval_shop:agent", "no judge"),
         ('{"output": "x", "label": "A"}', "eval_shop:nothing", "nothing"),
+        ('{"output": "x", "label": "A"}', "closed_q", "none of closed_qa, factuality, summarizes"),
     ],
 )
 def test_labels_and_recipes_that_cannot_be_used(

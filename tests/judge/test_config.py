@@ -20,6 +20,8 @@ from niceeval.judge_config import judge_named
         ({"base_url": "http://me:secret@host/v1"}, "put the key into key_variable"),
         ({"base_url": "http://host/v1?key=1"}, "put the key into key_variable"),
         ({"key_variable": "sk-123-456"}, "is not the key itself"),
+        ({"base_url": "http://host:99999/v1"}, "begins with http:// or https://"),
+        ({"timeout": 10**400}, "timeout is a finite number above 0"),
         ({"timeout": 0}, "timeout is a finite number above 0"),
         ({"timeout": float("inf")}, "timeout is a finite number above 0"),
         ({"temperature": -1}, "temperature is a finite number of 0 or more"),

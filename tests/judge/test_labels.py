@@ -79,6 +79,11 @@ def test_a_number_that_two_answers_measure_names_neither() -> None:
         yardstick_of(LETTERS, labelled(0.5), None, 1).of_label(0.5)
 
 
+def test_a_number_that_no_answer_measures_is_named_with_its_row() -> None:
+    with pytest.raises(ConfigError, match=r"^labels.jsonl:2: the label 0.9 is not the measurement of one"):
+        yardstick_of(LETTERS, labelled(1.0, 0.9), None, 1)
+
+
 def test_rows_are_read_from_several_formats(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('[{"output": "x", "label": "Yes"}, {"output": "y", "label": 0.5}]')
     (tmp_path / "a.csv").write_text("output,label\nx,pass\ny,0.5\n")

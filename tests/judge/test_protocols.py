@@ -107,6 +107,12 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "page as answer": (html(200), "judge-unreachable"),
     "empty object": (as_json({}), "judge-unreachable"),
     "a list": (as_json([1]), "judge-unreachable"),
+    "error with status 200": (as_json({"error": {"message": "overloaded", "code": 529}}), "judge-unreachable"),
+    "content that is no text": (
+        as_json({"choices": [{"message": {"content": {"choice": "A"}}}], "content": {"choice": "A"}}),
+        "judge-unreachable",
+    ),
+    "deeper than can be read": (Plain("[" * 100_000, 500), "judge-unreachable"),
     "no JSON": (Plain("nope{"), "judge-unreachable"),
     "dropped": (Dropped(), "judge-unreachable"),
     "wrong key": (as_json({"error": {"message": "bad key"}}, 401), "judge-key-refused"),
@@ -153,6 +159,27 @@ async def test_a_reply_without_a_verdict_is_kept_as_it_came(server: ScriptedServ
         assert raw in kept["answers"][0].get("reply", "")
         assert raw in str(evaluation.diagnostic.as_document())
     assert (len(server.requests), waits.waited) == (3, [])
+
+
+async def test_what_came_in_place_of_an_answer_is_kept(server: ScriptedServer) -> None:
+    answered(server, as_json({"error": {"message": "too many cooks"}}))
+    evaluation, [kept] = await asked(judge(server))
+    assert evaluation.reason is not None
+    assert evaluation.reason.endswith("does not speak the provider's protocol: too many cooks")
+    assert "too many cooks" in kept["answers"][0]["reply"]
+    answered(server, as_json({"choices": [{"message": {"content": {"choice": "A"}}}]}))
+    evaluation, [kept] = await asked(judge(server))
+    assert evaluation.outcome == "unavailable"
+    assert '"choice": "A"' in kept["answers"][0]["reply"]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_thoughts_without_an_answer_are_kept(server: ScriptedServer, provider: str) -> None:
+    thoughts = {"content": [{"type": "thinking", "thinking": "Is it polite?"}], "stop_reason": "end_turn"}
+    answered(server, as_json({"choices": [{"message": {"content": None, "reasoning": "Is it polite?"}}], **thoughts}))
+    evaluation, [kept] = await asked(judge(server, provider=provider))
+    assert (evaluation.outcome, evaluation.reason) == ("unavailable", "judge-refused: the judge said nothing")
+    assert "Is it polite?" in kept["answers"][0]["reply"]
 
 
 async def test_a_number_off_the_scale_is_not_clamped(server: ScriptedServer) -> None:
@@ -203,6 +230,24 @@ async def test_a_date_to_be_called_again(server: ScriptedServer) -> None:
     server.script.extend(
         [as_json({"error": "busy"}, 503, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"), chat(choice("A"))]
     )
+    waits = Waits()
+    evaluation, _ = await asked(judge(server, retries=1), waits=waits)
+    assert (evaluation.value, waits.waited) == (1.0, [0.0])
+
+
+async def test_an_account_without_quota_is_not_asked_again(server: ScriptedServer) -> None:
+    answered(server, as_json({"error": {"message": "no quota is left", "code": "insufficient_quota"}}, 429))
+    evaluation, [kept] = await asked(judge(server, retries=3))
+    assert evaluation.code == "judge-rate-limited"
+    assert "no quota is left" in (evaluation.reason or "")
+    assert (len(server.requests), "tries" in kept["answers"][0]) == (1, False)
+
+
+@pytest.mark.parametrize(
+    "given", ["soon", "-5", "nan", "Mon, 0 Jan -1 00:00:00 +99999999999", "Mon, 01 Jan 0001 00:00:00"]
+)
+async def test_a_time_that_cannot_be_read_asks_for_no_wait(server: ScriptedServer, given: str) -> None:
+    server.script.extend([as_json({"error": "busy"}, 429, retry_after=given), chat(choice("A"))])
     waits = Waits()
     evaluation, _ = await asked(judge(server, retries=1), waits=waits)
     assert (evaluation.value, waits.waited) == (1.0, [0.0])

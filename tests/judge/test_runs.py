@@ -272,6 +272,31 @@ async def test_an_attempt_that_ends_first_leaves_its_judge_unanswered(server: Sc
     assert only.assertions[1].match["judge"][0]["prompt"]
 
 
+async def test_an_attempt_that_ends_first_keeps_why_its_judge_was_late(server: ScriptedServer) -> None:
+    answered(server, as_json({"error": {"message": "slow down"}}, 429, retry_after="60"))
+    config = judge(server, retries=1, samples=2)
+    result = await run_eval(define_eval("x", test=polite), agent=agent, judge=config, timeout=2)
+    [only] = result.attempts
+    assert only.status == "errored"
+    assert only.assertions[1].evaluation.code == "cut-off"
+    for answer in only.assertions[1].match["judge"][0]["answers"]:
+        assert answer["code"] == "cut-off"
+        [tried] = answer["tries"]
+        assert tried["reason"] == "judge-rate-limited: the judge's endpoint answered 429: slow down"
+
+
+@pytest.mark.parametrize("key", ["none", "-", "ollama"])
+async def test_a_placeholder_for_a_key_is_no_secret(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, key)
+    answered(server, chat(choice("A", f"There is {key} - of {key}.")))
+    result = await run_eval(define_eval("x", test=polite), agent=agent, judge=judge(server))
+    [only] = result.attempts
+    assert only.status == "passed"
+    assert only.assertions[1].match["judge"][0]["answers"][0]["rationale"] == f"There is {key} - of {key}."
+
+
 async def test_the_key_and_other_secrets_are_stored_nowhere(
     server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

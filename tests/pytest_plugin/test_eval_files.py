@@ -160,7 +160,7 @@ def test_what_failed_last_is_run_again_and_nothing_else_is_planned(shop: Any) ->
 def test_what_the_first_failure_keeps_from_running_stays_in_the_plan(shop: Any) -> None:
     done = shop.pytest(*AGENT, "evals", "-x")
     done.assert_outcomes(passed=1, failed=1)
-    done.stdout.fnmatch_lines(["interrupted: 2 of 3 planned attempts have ended"])
+    done.stdout.fnmatch_lines(["interrupted (-x after 1 failure): 2 of 3 planned attempts have ended"])
     assert (shop.header.status, shop.header.planned()) == ("interrupted", 3)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from niceeval.errors import RecordError
+from niceeval.errors import RecordError, RecordWarning
 from niceeval.record import Record
 
 NUMBERS = count(1)
@@ -91,6 +91,18 @@ def test_of_several_agents_each_is_compared_with_its_namesake(root: Path, record
         ]
         with pytest.raises(RecordError, match="no agent in common: x, y there, u, v here"):
             record.compare(before, strangers)
+
+
+def test_agents_of_one_run_only_are_named(root: Path, record_run: Any) -> None:
+    before = record_run({"x": {"a": "P"}, "gone": {"a": "P"}})
+    now = record_run({"x": {"a": "P"}, "new": {"a": "F"}, "newer": {"a": "F"}})
+    with Record.open(root) as record, pytest.warns(RecordWarning) as caught:
+        found = record.compare(before, now)
+    assert [(each.first.agent, each.second.agent) for each in found] == [("x", "x")]
+    assert [str(each.message) for each in caught] == [
+        f"agent gone of run {before}: not in run {now}, and not compared",
+        f"agents new, newer of run {now}: not in run {before}, and not compared",
+    ]
 
 
 def test_only_some_evals_are_compared(root: Path, record_run: Any) -> None:

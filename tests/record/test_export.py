@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import threading
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -119,3 +121,15 @@ def test_unknown_formats_and_tables_are_named(run: RunWriter, tmp_path: Path) ->
         export_table(run.folder, "attempts", wrong, tmp_path / "x")
     with pytest.raises(ValueError, match="there is no table 'tries'; the tables are runs, attempts"):
         export_table(run.folder, "tries", "csv", tmp_path / "x")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_written_to_and_stays_a_pipe(run: RunWriter, tmp_path: Path) -> None:
+    pipe, got = tmp_path / "pipe", tmp_path / "got.csv"
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.write_bytes(pipe.read_bytes()), daemon=True)
+    reader.start()
+    export_table(run.folder, "attempts", "csv", pipe)
+    reader.join(timeout=30)
+    assert pipe.is_fifo()
+    assert read(got) == read(export_table(run.folder, "attempts", "csv", tmp_path / "attempts.csv"))

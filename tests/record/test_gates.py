@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from niceeval.errors import RecordError
+from niceeval.errors import RecordError, RecordWarning
 from niceeval.record import Record
 from niceeval.stats import exact_bounds
 
@@ -125,6 +125,19 @@ def test_several_agents_are_held_against_it_each(root: Path, write_run: Any, mak
         assert found.decision == "fail"
         assert record.gate(min_rate=0.9, agents=["good"]).decision == "pass"
         assert only(record.gate(min_rate=0.9, agents=["good"], evals=["shop[c1]"])).cases == 1
+
+
+def test_an_agent_that_the_baseline_lacks_is_no_silent_pass(root: Path, write_run: Any, make_attempt: Any) -> None:
+    evals = [{"id": "shop"}]
+    old = write_run([make_attempt(1, eval="shop", agent="old")], agents=["old"], evals=evals).folder.name
+    attempts = [make_attempt(2, eval="shop", agent="old"), make_attempt(3, "failed", eval="shop", agent="new")]
+    write_run(attempts, agents=["old", "new"], evals=evals)
+    with Record.open(root) as record:
+        with pytest.warns(RecordWarning, match="agent new of run .*: not in run .*, and not compared"):
+            found = record.gate(baseline=old)
+        assert [each.agent for each in found.conditions] == ["old"]
+        with pytest.raises(RecordError, match="has no agent 'new' to compare with"):
+            record.gate(min_rate=0.1, baseline=old, agents=["new"])
 
 
 def test_attempts_that_broke_before_a_requirement_are_undecided_for_it(
@@ -261,6 +274,9 @@ def test_a_run_without_pass_style_evals_has_no_rate(root: Path, write_run: Any, 
     [
         ({"min_rate": 0}, "min_rate"),
         ({"min_rate": 0.9, "confidence": 95}, "confidence"),
+        ({"min_rate": 0.9, "confidence": 0.3}, "confidence"),
+        ({"min_rate": 0.9, "confidence": float("nan")}, "confidence"),
+        ({"min_rate": 0.9, "cases": "all"}, "cases"),
         ({"max_errored": 1.5}, "max_errored"),
         ({"requirements": {"schema": 2}}, "min_rate"),
     ],

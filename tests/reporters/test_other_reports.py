@@ -2,10 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 
+import pytest
 from markdown_it import MarkdownIt
 
 from niceeval.cli.view import RunView
+from niceeval.record.write import RunWriter
 from niceeval.reporters.github import github_lines
 from niceeval.reporters.json_report import json_parts
 from niceeval.reporters.markdown import markdown_lines
@@ -44,6 +47,43 @@ def test_rows_of_the_tables_have_as_many_cells_as_their_heads(view: RunView) -> 
         elif token.type in ("td_open", "th_open"):
             rows[-1] += 1
     assert set(rows) == {4, 6}
+
+
+@pytest.mark.parametrize("extra", range(0, 130, 6))
+def test_markdown_stays_below_the_limit_and_closes_what_it_opens(extra: int, tmp_path: Path) -> None:
+    evals = [
+        {"id": "long", "cases": [str(n) for n in range(25)]},
+        {"id": "short", "cases": [str(n) for n in range(25)]},
+    ]
+    writer = RunWriter.create(tmp_path, {"agents": ["|one|", "t"], "evals": evals})
+    checks = [
+        {"order": n, "requirement": f"{n}" + "|`" * 275, "decision": "unmet", "outcome": "mismatched", "match": "m",
+         "subject": "s", "file": "e.py", "line": 1}
+        for n in range(3)
+    ]  # fmt: skip
+    checks.append({**checks[0], "order": 3, "requirement": "z" * 432})
+    for number in range(25):
+        place = {"case": str(number), "agent": "|one|"}
+        long = {
+            "id": f"a{number:09x}",
+            "eval": "long",
+            "status": "failed",
+            "assertions": checks,
+            "inputs": ["i" * 215, "j" * 480],
+        }
+        writer.append(json.dumps({**place, **long}))
+        writer.append(
+            json.dumps({**place, "id": f"b{number:09x}", "eval": "short", "status": "errored", "reason": "r"})
+        )
+    writer.seal("interrupted", stopped="s" * extra)
+    view = RunView(writer.folder)
+    try:
+        text = "".join(markdown_lines(view))
+    finally:
+        view.close()
+    assert len(text) < 65_536
+    assert text.count("<details>") == text.count("</details>") == 2
+    assert "agents `|one|`, `t`" in text
 
 
 def test_annotations_are_commands_with_places_and_the_first_errors_are_failures(view: RunView) -> None:

@@ -1,5 +1,6 @@
 """The commands that decide on rates, and that look at several runs."""
 
+from collections import Counter
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,9 @@ class _Share(_Type):
 
     name = "share"
 
-    def __init__(self, *, ends: bool = False) -> None:
+    def __init__(self, *, ends: bool = False, least: float = 0.0) -> None:
         self.ends = ends
+        self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or say which numbers there are."""
@@ -27,9 +29,14 @@ class _Share(_Type):
             number = float(value)
         except ValueError:
             self.fail(f"{value!r} is not a number.", param, ctx)
-        inside = 0 <= number <= 1 if self.ends else 0 < number < 1
+        if self.ends:
+            inside, range_ = 0 <= number <= 1, "from 0 to 1"
+        elif self.least:
+            inside, range_ = self.least <= number < 1, f"at least {self.least:g} and below 1"
+        else:
+            inside, range_ = 0 < number < 1, "above 0 and below 1"
         if not isfinite(number) or not inside:
-            self.fail(f"{value} is not {'from 0 to 1' if self.ends else 'above 0 and below 1'}.", param, ctx)
+            self.fail(f"{value} is not {range_}.", param, ctx)
         return number
 
 
@@ -53,7 +60,12 @@ class _Least(_Type):
 
 
 _confidence = click.option(
-    "--confidence", type=_Share(), default=0.95, show_default=True, metavar="C", help="How sure an answer has to be."
+    "--confidence",
+    type=_Share(least=0.5),
+    default=0.95,
+    show_default=True,
+    metavar="C",
+    help="How sure an answer has to be.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -61,6 +73,15 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 def _rate(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 < value <= 1:
         raise click.BadParameter(f"{value:g} is not above 0 and at most 1.", ctx, param)
+    return value
+
+
+def _once(
+    ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, float], ...]
+) -> tuple[tuple[str, float], ...]:
+    for key, number in Counter(key for key, _ in value).items():
+        if number > 1:
+            raise click.BadParameter(f"{key!r} is given {number} times; give it one rate.", ctx, param)
     return value
 
 
@@ -73,6 +94,7 @@ def _rate(ctx: click.Context, param: click.Parameter, value: float | None) -> fl
     "requirements",
     type=_Least(),
     multiple=True,
+    callback=_once,
     metavar="KEY>=R",
     help="What the rate of a requirement has to reach.",
 )

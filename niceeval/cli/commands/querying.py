@@ -1,10 +1,18 @@
 """The commands that take a record apart: SQL, files for other tools, and everything about one attempt."""
 
+from math import isfinite
+
 import click
 
 from niceeval.cli.group import cli
 
 _TABLES = ("runs", "attempts", "assertions", "requirements", "plan", "matches")
+
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    if not isfinite(value):
+        raise click.BadParameter(f"{value:g} is no number of seconds.", ctx, param)
+    return value
 
 
 @cli.command()
@@ -21,6 +29,7 @@ _TABLES = ("runs", "attempts", "assertions", "requirements", "plan", "matches")
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
+    callback=_finite,
     metavar="SECONDS",
     help="What the query may take; 60 by default.",
 )
