@@ -58,6 +58,22 @@ def test_the_arithmetic_is_printed(project: Any, recorded: Recorded) -> None:
     assert project("gate", str(folder), "--min-rate", "0.85").out == got.out
 
 
+def test_what_crashed_is_shown_as_both_that_it_could_have_been(project: Any, recorded: Recorded) -> None:
+    recorded(cases("P" * 8 + "E" * 2))
+    got = project("gate", "--min-rate", "0.9")
+    assert got.code == 5
+    assert got.lines[3:5] == [
+        "  8 of 8 decided passed: 1.000; 2 errored",
+        "  of all 10, 0.800 to 1.000 passed, whatever the undecided would have been",
+    ]
+
+
+def test_about_these_cases_alone_attempts_are_what_is_needed(project: Any, recorded: Recorded) -> None:
+    recorded(cases("P" * 8))
+    said = [project("gate", "--min-rate", "0.9", "--cases", each).lines[-3] for each in ("sampled", "fixed")]
+    assert said == [f"  about 29 decided {what} would decide at this rate" for what in ("cases", "attempts")]
+
+
 def test_every_condition_is_answered(project: Any, recorded: Recorded) -> None:
     recorded(cases("P" * 95 + "E" * 5))
     got = project("gate", "--min-rate", "0.85", "--requirement", "schema>=0.99", "--max-errored", "0.02")

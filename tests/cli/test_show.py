@@ -422,3 +422,38 @@ def test_showing_a_run_imports_no_runtime(project: Any, recorded: Show) -> None:
     subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {root!r})\n{code}"], check=True, cwd=project.root
     )
+
+
+def test_estimates_over_some_of_the_cases_say_over_how_many(project: Show, recorded: Show) -> None:
+    letters = {"a": "PPF", "b": "FEE"}
+    words = {"P": "passed", "F": "failed", "E": "errored"}
+    recorded(
+        [
+            {"case": case, "attempt": number, "status": words[letter]}
+            for case, outcomes in letters.items()
+            for number, letter in enumerate(outcomes, 1)
+        ]
+    )
+    lines = project("show").lines
+    head = next(place for place, each in enumerate(lines) if "pass@3" in each)
+    assert lines[head].split()[-3:] == ["pass@3", "pass^3", "cases"]
+    assert lines[head + 1].split()[1:] == ["2/4", "2", "0.50", "1.00", "0.00", "1/2"]
+
+
+def test_the_rate_that_is_asked_for_is_shown_as_it_was_written(project: Show, recorded: Show) -> None:
+    evals = [{"id": "orders/order_lookup", "cases": None, "min_rate": 0.9995}]
+    recorded([{"status": "passed"}], evals=evals)
+    assert any(line.split()[-1:] == ["0.9995"] for line in project("show").lines)
+
+
+def test_agents_that_terminals_cannot_write_are_counted_once(project: Show, recorded: Show) -> None:
+    name = "half \ud83d"
+    recorded(
+        [
+            {"agent": name, "status": "passed"},
+            {"agent": name, "eval": "help", "style": "score", "status": "scored", "score": 1},
+        ]
+    )
+    document = json.loads(project("show", "--json").out)
+    assert [(each["passed"], each["planned"]) for each in document["rates"]["evals"]] == [(1, 1)]
+    assert [(each["scored"], each["planned"]) for each in document["ranking"]] == [(1, 1)]
