@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Awaitable, Callable
-from typing import final
+from typing import Final, final
 
 import anyio
 import attrs
@@ -10,7 +10,10 @@ import attrs
 from niceeval.attempt_state import AttemptState, Unreached
 from niceeval.attempts import Ending
 
-__all__ = ["Backoff", "worth_retrying"]
+__all__ = ["MOST_PATIENCE", "Backoff", "worth_retrying"]
+
+MOST_PATIENCE: Final = 600.0
+"""The longest wait in seconds that an agent is granted; one that asks for more is not tried again."""
 
 
 @final
@@ -49,11 +52,14 @@ class Backoff:
 def worth_retrying(state: AttemptState, ending: Ending) -> Unreached | None:
     """Return why an attempt ended, where that is an agent that could not be reached and may be the next time.
 
-    An attempt that failed, that crashed, that an author's mistake ended or whose time was up is never tried again.
+    An attempt that failed, that crashed, that an author's mistake ended or whose time was up is never tried again, nor
+    is one whose agent asks for more than ten minutes: nobody waits for a run that sleeps until tomorrow.
     """
     if state.log.mistakes or (ending.error is not None and ending.unreached is None):
         return None
     found = state.unreachable
     if ending.unreached is not None:
         found = ending.unreached if found is None else ending.unreached.joined(found)
-    return found if found is not None and found.retryable else None
+    if found is None or not found.retryable or (found.retry_after or 0) > MOST_PATIENCE:
+        return None
+    return found

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from junitparser import JUnitXml
+from markdown_it import MarkdownIt
 
 from niceeval.record import Record
 
@@ -70,6 +72,34 @@ def test_the_commands_that_the_demo_suggests_work(clone: Path) -> None:
         again = python("-c", TYPED, *shlex.split(command), cwd=clone)
         assert again.returncode == 0
         assert seen in again.stdout.replace("\n         ", "")
+
+
+def test_reports_of_the_demo_are_read_back_by_what_reads_them(clone: Path) -> None:
+    assert python("examples/demo.py", cwd=clone).returncode == 0
+    with Record.open(clone) as record:
+        answered = record.runs()[1]
+        rate = record.pass_rates(answered).overall
+        attempts = len(record.attempts(answered))
+    kinds = ("junit=j.xml", "markdown=m.md", "github=g.txt")
+    given = ["show", str(answered.folder), *(part for kind in kinds for part in ("--report", kind))]
+    assert python("-c", TYPED, *given, cwd=clone).returncode == 0
+
+    suites = JUnitXml.fromfile(str(clone / "j.xml"))
+    assert (suites.tests, suites.failures, suites.errors) == (attempts, 1, 0)
+    (failed,) = (case for suite in suites for case in suite if case.result)
+    assert failed.name == "christmas"
+    assert "3901" in failed.result[0].text
+
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse((clone / "m.md").read_text("utf-8"))
+    cells = [token.content for token in tokens if token.type == "inline"]
+    assert f"{rate.passed} / {rate.decided}" in cells
+    assert any("3901" in token.content for token in tokens if token.type == "fence")
+
+    commands = (clone / "g.txt").read_text("utf-8").splitlines()
+    assert [each.split(" ")[0] for each in commands] == ["::error", "::notice"]
+    place = re.search(r"file=([^,]+),line=(\d+),", commands[0])
+    assert place is not None
+    assert "check" in (clone / place[1]).read_text("utf-8").splitlines()[int(place[2]) - 1]
 
 
 def test_the_demo_fits_eighty_columns(clone: Path) -> None:

@@ -304,6 +304,15 @@ async def test_the_agent_is_left_alone_as_long_as_it_asks_for(said: Any, wait: f
     assert (waits.seconds, attempt.tries[0].waited) == ([wait], wait)
 
 
+@pytest.mark.parametrize(("said", "tried"), [(600, 2), (601, 1), (99_999_999, 1)])
+async def test_nobody_waits_for_an_agent_that_asks_for_more_than_ten_minutes(said: float, tried: int) -> None:
+    waits = Waits()
+    agent, calls = fails_first(1, AgentUnavailable("429", retry_after=said))
+    attempt = only(await run(greets, agent, waits=waits))
+    assert (len(calls), len(waits.seconds)) == (tried, tried - 1)
+    assert attempt.status == ("passed" if tried == 2 else "errored")
+
+
 def test_waits_grow_up_to_a_cap_and_are_spread_by_chance() -> None:
     most = Backoff(random=lambda: 1.0)
     assert [most.wait(tries, None) for tries in (1, 2, 3, 6, 7, 10_000)] == [1, 2, 4, 32, 60, 60]
@@ -490,7 +499,7 @@ def test_no_wait_goes_beyond_the_time_of_the_run() -> None:
             waited.append(seconds)
             await anyio.sleep(seconds)
 
-        agent, _ = fails_first(99, AgentUnavailable("429", retry_after=3_600))
+        agent, _ = fails_first(99, AgentUnavailable("429", retry_after=300))
         backoff = Backoff(sleep=sleep)
         started = anyio.current_time()
         attempt = only(await run(greets, in_the_loop(agent), budget=Budget(max_time=60), backoff=backoff))

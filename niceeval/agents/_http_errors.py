@@ -11,11 +11,12 @@ from typing import Final
 from niceeval.agents._gathering import BadReply, beginning
 from niceeval.errors import AgentUnavailable
 
-__all__ = ["beginning", "error_of_status", "retry_after"]
+__all__ = ["beginning", "error_of_status", "is_page", "retry_after"]
 
 _KEY: Final = (401, 403, 407)
 _ADDRESS: Final = (404, 405, 410)
 _AGAIN: Final = (408, 425, 429)
+_PAGE: Final = re.compile(r"\ufeff?\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
 def error_of_status(status: int, headers: Mapping[str, str], body: str, request: str) -> Exception | None:
@@ -43,6 +44,15 @@ def error_of_status(status: int, headers: Mapping[str, str], body: str, request:
         to = f", to {headers['location']}" if status < 400 and "location" in headers else ""
         return AgentUnavailable(f"{sentence}{to} (is the address right?)", retryable=False)
     return BadReply(sentence)
+
+
+def is_page(body: str) -> bool:
+    """Tell whether a body is a web page: what a gateway or a login puts in the place of an answer.
+
+    >>> is_page("<!DOCTYPE html><p>Sorry"), is_page('{"html": true}')
+    (True, False)
+    """
+    return _PAGE.match(body) is not None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, Final, final
 
-from niceeval.agents._http_errors import beginning, retry_after
+from niceeval.agents._http_errors import beginning, is_page, retry_after
 from niceeval.errors import AgentUnavailable, NiceEvalError
 
 __all__ = ["ProviderError", "fault_of_body", "fault_of_error", "fault_of_status"]
@@ -71,8 +71,14 @@ def fault_of_error(error: object) -> AgentUnavailable | ProviderError:
     return ProviderError(text)
 
 
-def fault_of_body(body: str, content_type: str | None = None) -> ProviderError:
-    """Return the error of an answer that does not speak the protocol, such as a page of a gateway."""
+def fault_of_body(body: str, content_type: str | None = None) -> AgentUnavailable | ProviderError:
+    """Return the error of an answer that does not speak the protocol; a web page is from something on the way.
+
+    >>> fault_of_body("<html>Sorry</html>").retryable
+    True
+    """
+    if is_page(body):
+        return AgentUnavailable(f"a web page came in place of the provider's answer: {beginning(body)}")
     kind = f" ({content_type})" if content_type else ""
     return ProviderError(f"the provider's answer does not speak its protocol{kind}: {beginning(body) or 'it is empty'}")
 

@@ -10,7 +10,7 @@ import anyio
 
 from niceeval.agents._gathering import BadReply, Gathering, json_value
 from niceeval.agents._http_client import Clients, import_httpx, read_body
-from niceeval.agents._http_errors import error_of_status
+from niceeval.agents._http_errors import beginning, error_of_status, is_page
 from niceeval.agents._paths import CallPaths, ReplyPaths, StreamPaths
 from niceeval.agents._reading import ReadReply, reply_by
 from niceeval.agents._sse import Listener, is_a_stream
@@ -194,6 +194,8 @@ class HttpAgent:
         return await self._read_whole(text, f"{what} answered {response.status_code}", ctx)
 
     async def _read_whole(self, text: str, what: str, ctx: AgentContext) -> Reply:
+        if is_page(text):
+            raise AgentUnavailable(f"{what}, and a web page came in place of the agent's answer: {beginning(text)}")
         body = json_value(text, what)
         if self._read is None:
             gathering = Gathering(self._paths, self._stream, self._tool_names)

@@ -1,6 +1,7 @@
 """`Record`: all runs on disk, and the questions that can be asked about them."""
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Self, final, get_args
 
@@ -203,17 +204,20 @@ class Record(Answers):
         Args:
             sql: One SELECT statement over the tables runs, attempts, assertions, requirements, plan and matches.
             run: A run, its id, or ``latest``; or a sequence of those; or ``all``.
-            timeout: Seconds after which the query is given up; None for never.
+            timeout: Seconds after which the query is given up, above 0; None for never.
 
         Returns:
             One dict per row, with the columns' names as keys.
 
         Raises:
+            ValueError: `timeout` is not above 0.
             RecordError: The query does not only read, is wrong or takes too long, or a run cannot be read.
         """
+        if timeout is not None and not (isfinite(timeout) and timeout > 0):
+            raise ValueError(f"timeout must be above 0 seconds, or None for never, got {timeout}")
         with SqlTables(self._folders(run)) as tables:
             answer = tables.ask(sql, timeout=timeout)
-            return Rows([dict(zip(answer.names, row, strict=True)) for row in answer.rows])
+            return Rows([dict(zip(answer.names, row, strict=True)) for row in answer.rows], columns=answer.names)
 
     def export(
         self, out: str | Path, run: RunInfo | str = "latest", /, *, format: Format = "parquet"

@@ -24,6 +24,7 @@ class Rows(Sequence[T], Generic[T]):
 
     Args:
         items: The models, or a sequence that makes each of them on access.
+        columns: The names of the columns, which a data frame has also where there is no row.
 
     >>> from niceeval.record import Requirement
     >>> rows = Rows([Requirement(key="schema", failed=1, decided=4, errored=0, not_reached=0, rate=0.75)])
@@ -31,10 +32,11 @@ class Rows(Sequence[T], Generic[T]):
     (1, 'schema', 1)
     """
 
-    __slots__ = ("_items",)
+    __slots__ = ("_columns", "_items")
 
-    def __init__(self, items: Sequence[T], /) -> None:
+    def __init__(self, items: Sequence[T], /, *, columns: Sequence[str] = ()) -> None:
         self._items = items
+        self._columns = columns
 
     @overload
     def __getitem__(self, i: int, /) -> T: ...
@@ -42,7 +44,7 @@ class Rows(Sequence[T], Generic[T]):
     def __getitem__(self, i: slice, /) -> Sequence[T]: ...
     def __getitem__(self, i: int | slice, /) -> T | Sequence[T]:
         """Return one row, or a sequence of the rows in a slice."""
-        return Rows(self._items[i]) if isinstance(i, slice) else self._items[i]
+        return Rows(self._items[i], columns=self._columns) if isinstance(i, slice) else self._items[i]
 
     def __len__(self) -> int:
         return len(self._items)
@@ -81,7 +83,7 @@ class Rows(Sequence[T], Generic[T]):
             import polars
         except ImportError as error:
             raise ImportError(_missing("to_polars", "polars")) from error
-        return polars.DataFrame(self._flat(), infer_schema_length=None)
+        return polars.DataFrame(self._flat(), schema=self._names(), infer_schema_length=None)
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas data frame, one column per field; what is nested becomes JSON text.
@@ -93,7 +95,10 @@ class Rows(Sequence[T], Generic[T]):
             import pandas
         except ImportError as error:
             raise ImportError(_missing("to_pandas", "pandas")) from error
-        return pandas.DataFrame(self._flat())
+        return pandas.DataFrame(self._flat(), columns=self._names())
+
+    def _names(self) -> list[str] | None:
+        return None if len(self) else list(self._columns)
 
     def _flat(self) -> list[dict[str, Any]]:
         return [_cells(item) for item in self._items]
@@ -142,4 +147,4 @@ def _cells(item: object) -> dict[str, Any]:
 
 
 def _missing(method: str, library: str) -> str:
-    return f"{method}() needs {library}, which is not installed: pip install niceeval[dataframes]"
+    return f'{method}() needs {library}, which is not installed: pip install "niceeval[dataframes]"'

@@ -4,6 +4,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, final
@@ -57,9 +58,10 @@ class SqlTables:
         RecordError: A run cannot be read.
     """
 
-    __slots__ = ("_connection", "_paths", "headers")
+    __slots__ = ("_alarm", "_connection", "_paths", "headers")
 
     def __init__(self, folders: Sequence[Path]) -> None:
+        self._alarm: threading.Timer | None = None
         self._connection = connect(threads=min(os.cpu_count() or 1, _MOST_THREADS))
         self._paths: list[str] = []
         self.headers: list[Header] = []
@@ -93,6 +95,7 @@ class SqlTables:
 
     def close(self) -> None:
         """Give the memory back."""
+        self._silence()
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -119,24 +122,35 @@ class SqlTables:
 
         Args:
             sql: One SELECT statement of DuckDB's dialect.
-            timeout: Seconds after which it is given up.
+            timeout: Seconds after which it is given up, also while its rows are read.
 
         Raises:
-            RecordError: It is not one SELECT statement, is wrong, or takes too long.
+            RecordError: It is not one SELECT statement, is wrong, or takes too long; the last, also from its rows.
         """
-        import duckdb
-
-        try:
+        with _sentences(sql, timeout):
             self._require_select(sql)
             self._lock()
-            cursor = _in_time(self._connection, sql, timeout)
-        except duckdb.InterruptException:
-            raise RecordError(
-                f"the query took more than {timeout:g} seconds; narrow it with WHERE or LIMIT, or allow more time"
-            ) from None
-        except duckdb.Error as error:
-            raise RecordError(f"the query cannot be answered: {_sentence(error)}. {_hint(sql)}") from None
-        return Answer(_distinct([str(column[0]) for column in cursor.description or ()]), _rows(cursor))
+            if timeout is not None:
+                self._alarm = threading.Timer(timeout, self._connection.interrupt)
+                self._alarm.daemon = True
+                self._alarm.start()
+            cursor = self._connection.execute(sql)
+        names = _distinct([str(column[0]) for column in cursor.description or ()])
+        return Answer(names, self._rows(cursor, sql, timeout))
+
+    def _rows(self, cursor: "duckdb.DuckDBPyConnection", sql: str, timeout: float | None) -> Iterator[tuple[Any, ...]]:
+        # A result is made while it is read.
+        while True:
+            with _sentences(sql, timeout):
+                portion = cursor.fetchmany(_PORTION)
+            if not portion:
+                break
+            yield from portion
+        self._silence()
+
+    def _silence(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
 
     def _require_select(self, sql: str) -> None:
         import duckdb
@@ -164,21 +178,19 @@ def _share(sql: str, run: str, schema: str, index: StoredIndex, folder: Path) ->
     return sql.replace("RUN", quoted(run)).replace("SCHEMA", schema).replace("FILES", f"[{names}]::VARCHAR[]")
 
 
-def _in_time(connection: "duckdb.DuckDBPyConnection", sql: str, timeout: float | None) -> "duckdb.DuckDBPyConnection":
-    if timeout is None:
-        return connection.execute(sql)
-    alarm = threading.Timer(timeout, connection.interrupt)
-    alarm.daemon = True
-    alarm.start()
+@contextmanager
+def _sentences(sql: str, timeout: float | None) -> Iterator[None]:
+    """Answer what DuckDB says of a query with a sentence."""
+    import duckdb
+
     try:
-        return connection.execute(sql)
-    finally:
-        alarm.cancel()
-
-
-def _rows(cursor: "duckdb.DuckDBPyConnection") -> Iterator[tuple[Any, ...]]:
-    while portion := cursor.fetchmany(_PORTION):
-        yield from portion
+        yield
+    except duckdb.InterruptException:
+        raise RecordError(
+            f"the query took more than {timeout or 0:g} seconds; narrow it with WHERE or LIMIT, or allow more time"
+        ) from None
+    except duckdb.Error as error:
+        raise RecordError(f"the query cannot be answered: {_sentence(error)}. {_hint(sql)}") from None
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -20,4 +20,5 @@ def main() -> None:
         print(json.dumps(line), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

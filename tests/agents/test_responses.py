@@ -107,7 +107,7 @@ def build(scenario: Scenario) -> Iterator[OpenAIResponsesAgent]:
 
 @each_scenario
 async def test_it_keeps_the_contract(scenario: Scenario) -> None:
-    await check_contract(scenario, build)
+    await check_contract(scenario, build, sees_pages=True)
 
 
 async def test_a_request_says_what_was_configured() -> None:

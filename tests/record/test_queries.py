@@ -269,7 +269,7 @@ def test_a_missing_table_library_is_named_with_its_remedy(
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=rf"to_{library}\(\) needs {library}.*pip install niceeval\[dataframes\]"):
+    with pytest.raises(ImportError, match=rf'to_{library}\(\) needs {library}.*install "niceeval\[dataframes\]"'):
         getattr(mixed.attempts(), f"to_{library}")()
 
 

@@ -168,6 +168,24 @@ def test_a_query_that_takes_too_long_is_given_up(record: Record) -> None:
         record.query(endless, timeout=0.2)
 
 
+def test_rows_that_never_end_are_given_up_as_well(record: Record) -> None:
+    with pytest.raises(RecordError, match=r"took more than 0\.2 seconds"):
+        record.query("SELECT * FROM range(100000000000)", timeout=0.2)
+    assert record.query("SELECT count(*) AS number FROM attempts", timeout=60)[0]["number"]
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
+def test_a_timeout_that_is_none_is_refused(record: Record, timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout must be above 0 seconds"):
+        record.query("SELECT 1", timeout=timeout)
+
+
+def test_no_rows_still_have_their_columns(record: Record) -> None:
+    rows = record.query("SELECT eval, status FROM attempts WHERE false")
+    assert list(rows) == []
+    assert rows.to_polars().columns == list(rows.to_pandas().columns) == ["eval", "status"]
+
+
 def test_columns_of_one_name_are_kept_apart(record: Record) -> None:
     (row,) = record.query("SELECT a.id, b.id FROM attempts a JOIN attempts b USING (position) LIMIT 1")
     assert row == {"id": "000000000001", "id_1": "000000000001"}
