@@ -100,11 +100,15 @@ def gate(
     Raises:
         RecordError: A run cannot be read, or has nothing that the gate could be about.
         ValueError: An argument is out of range.
+        TypeError: `evals` or `agents` is a text instead of a list of texts.
     """
     if not 0.5 <= confidence < 1:
         raise ValueError(f"confidence must be at least 0.5 and below 1, got {confidence}")
     if cases not in ("sampled", "fixed"):
         raise ValueError(f"cases must be 'sampled' or 'fixed', got {cases!r}")
+    for name, given in (("evals", evals), ("agents", agents)):
+        if isinstance(given, str):
+            raise TypeError(f"{name} got the bare text {given!r}; write {name}=[{given!r}]")
     found = read_cases(record, run, evals=evals)
     names = agents_of(found, [plain(agent) for agent in agents])
     wanted = [plain(name) for name in evals]

@@ -81,6 +81,7 @@ class Response:
 
 
 def results(place: str, kind: str, item: object) -> Iterator[Step]:
+    """Yield what a call returned, or that its approval was denied."""
     if kind == "mcp_approval_response":
         if get(item, "approve") is False:
             key = ("approval", str(get(item, "approval_request_id")))
@@ -95,6 +96,7 @@ def results(place: str, kind: str, item: object) -> Iterator[Step]:
 
 
 def mcp_result(item: object) -> tuple[Any, ToolStatus | None]:
+    """Return output and status of a call that the provider made itself."""
     error, output = get(item, "error"), get(item, "output")
     if error is not None:
         return error, "failed"
@@ -110,6 +112,7 @@ def done(status: object) -> ToolStatus | None:
 
 
 def fields_of(item: object, names: Sequence[str]) -> Any:
+    """Return the input of a call that stands in fields of its item; None where none of them is there."""
     found = {name: value for name in names if (value := get(item, name)) is not None}
     if not found:
         return None

@@ -287,3 +287,14 @@ def test_numbers_out_of_range_are_refused(
     write_run([make_attempt(1, assertions=[make_entry(0, "schema")])])
     with Record.open(root) as record, pytest.raises(ValueError, match=words):
         record.gate(**options)
+
+
+@pytest.mark.parametrize("name", ["evals", "agents"])
+def test_a_text_in_place_of_a_list_is_not_read_letter_by_letter(
+    root: Path, write_run: Any, make_attempt: Any, name: str
+) -> None:
+    write_run([make_attempt(1)])
+    with Record.open(root) as record:
+        gate: Any = record.gate
+        with pytest.raises(TypeError, match=rf"{name} got the bare text 'ab'; write {name}="):
+            gate(min_rate=0.5, **{name: "ab"})
