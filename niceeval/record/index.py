@@ -14,7 +14,7 @@ from niceeval.errors import RecordError
 from niceeval.record import counted_sql, index_sql
 from niceeval.record.filling import Filling, quoted
 from niceeval.record.index_cases import IndexCases
-from niceeval.record.lines import Damaged, Line, RunSource, parse, plain, warn
+from niceeval.record.lines import Line, RunSource, plain, specs_in, warn
 from niceeval.record.places import Places
 from niceeval.record.rates import Spent, Tally
 from niceeval.record.stored_index import PARTS, StoredIndex, index_folder, publish, run_folder_of
@@ -135,10 +135,7 @@ def _specs(
     """Yield the specs of matches in portions; each is read from one of the attempts that hold it."""
     portion: list[Mapping[str, str | None]] = []
     for file, *place, fingerprints in exemplars:
-        try:
-            specs = parse(source.text(Line(files[file], *place))).get("matches")
-        except Damaged:
-            continue
+        specs = specs_in(source.text(Line(files[file], *place)))
         for fingerprint in fingerprints:
             spec = specs.get(fingerprint) if isinstance(specs, dict) else None
             if isinstance(spec, dict):

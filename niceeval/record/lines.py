@@ -11,12 +11,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, final, get_args
 
+from pydantic_core import from_json
+
 from niceeval.errors import RecordError, RecordWarning
 from niceeval.record.layout import Header, attempt_files, blob_path, read_header
 from niceeval.record.write import MemoryWriter
 from niceeval.results import Status
 
-__all__ = ["Damaged", "FolderSource", "Line", "MemorySource", "RunSource", "parse", "plain", "warn"]
+__all__ = ["Damaged", "FolderSource", "Line", "MemorySource", "RunSource", "parse", "plain", "specs_in", "warn"]
 
 
 class Line(NamedTuple):
@@ -160,6 +162,19 @@ def parse(raw: bytes) -> dict[str, Any]:
     if document.get("status") in get_args(Status):
         return document
     raise Damaged("it does not say how the attempt ended")
+
+
+def specs_in(raw: bytes) -> Any:
+    """Return the specs that a line holds, by their fingerprints; None where it holds none."""
+    try:
+        # Several times as fast as Python's own reader, which is asked where this one refuses.
+        document = from_json(raw, allow_inf_nan=False)
+    except ValueError:
+        try:
+            document = parse(raw)
+        except Damaged:
+            return None
+    return document.get("matches")
 
 
 def _loads(raw: bytes) -> Any:
