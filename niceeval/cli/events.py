@@ -240,6 +240,7 @@ class _Detour:
             sys.stdout = sys.stderr
             return
         self._number = number
+        # Open until `end`, which is why no block can hold it.
         self.out = open(os.dup(number), "w", encoding="ascii", newline="\n")  # noqa: SIM115
         os.dup2(other, number)
 

@@ -102,18 +102,11 @@ def gate(
         ValueError: An argument is out of range.
         TypeError: `evals` or `agents` is a text instead of a list of texts.
     """
-    if not 0.5 <= confidence < 1:
-        raise ValueError(f"confidence must be at least 0.5 and below 1, got {confidence}")
-    if cases not in ("sampled", "fixed"):
-        raise ValueError(f"cases must be 'sampled' or 'fixed', got {cases!r}")
-    for name, given in (("evals", evals), ("agents", agents)):
-        if isinstance(given, str):
-            raise TypeError(f"{name} got the bare text {given!r}; write {name}=[{given!r}]")
+    _require_sense(confidence, cases, evals=evals, agents=agents)
     found = read_cases(record, run, evals=evals)
     names = agents_of(found, [plain(agent) for agent in agents])
     wanted = [plain(name) for name in evals]
     _known_evals(found, wanted)
-    conditions: list[Condition] = []
     rates = RunRates(
         run=f"run {found.id}",
         header=found.header,
@@ -123,10 +116,7 @@ def gate(
         confidence=confidence,
         sampled=cases == "sampled",
     )
-    if min_rate is not None:
-        conditions += rates.overall(min_rate)
-    else:
-        conditions += rates.own()
+    conditions: list[Condition] = [*(rates.own() if min_rate is None else rates.overall(min_rate))]
     for key, least in (requirements or {}).items():
         conditions += rates.requirement(key, least, found.tables.required(key, wanted))
     if max_errored is not None:
@@ -134,15 +124,10 @@ def gate(
     differences: list[Comparison] = []
     if baseline is not None:
         before = read_cases(record, baseline, evals=evals)
-        pairs = sides_of(before, found, name_others=not agents)
-        alone = [name for name in names if agents and name not in {here for _, here in pairs}]
-        if alone:
-            raise RecordError(f"run {before.id} has no agent {alone[0]!r} to compare with: give another baseline")
-        for pair in pairs:
-            if pair[1] in names:
-                paired = before.tables.paired(found.tables, pair, wanted)
-                conditions += regressions(before.id, pair[1], paired, confidence)
-                differences.append(compared((before.id, found.id), pair, paired, confidence=confidence))
+        for pair in _pairs(before, found, names, named=bool(agents)):
+            paired = before.tables.paired(found.tables, pair, wanted)
+            conditions += regressions(before.id, pair[1], paired, confidence)
+            differences.append(compared((before.id, found.id), pair, paired, confidence=confidence))
     if not conditions:
         raise RecordError(
             f"nothing to hold run {found.id} against: none of its evals has a min_rate of its own; give a rate, a "
@@ -151,6 +136,25 @@ def gate(
     answers = {each.decision for each in conditions}
     decision: GateDecision = "fail" if "fail" in answers else "inconclusive" if "inconclusive" in answers else "pass"
     return GateResult(run_id=found.id, decision=decision, conditions=tuple(conditions), comparisons=tuple(differences))
+
+
+def _require_sense(confidence: float, cases: str, **lists: Sequence[str]) -> None:
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence must be at least 0.5 and below 1, got {confidence}")
+    if cases not in ("sampled", "fixed"):
+        raise ValueError(f"cases must be 'sampled' or 'fixed', got {cases!r}")
+    for name, given in lists.items():
+        if isinstance(given, str):
+            raise TypeError(f"{name} got the bare text {given!r}; write {name}=[{given!r}]")
+
+
+def _pairs(before: RunCases, found: RunCases, names: Sequence[str], *, named: bool) -> list[tuple[str, str]]:
+    """Return which agent of the baseline stands against which of the run; one that was named must have one."""
+    pairs = sides_of(before, found, name_others=not named)
+    alone = [name for name in names if named and name not in {here for _, here in pairs}]
+    if alone:
+        raise RecordError(f"run {before.id} has no agent {alone[0]!r} to compare with: give another baseline")
+    return [pair for pair in pairs if pair[1] in names]
 
 
 def _known_evals(run: RunCases, wanted: Sequence[str]) -> None:
